@@ -46,22 +46,36 @@ export async function runInTurn(
   await Promise.all(running);
 }
 
-/** Runs the jobs of a handler with `runBatch`, as many with one call as fit into memory together. */
+/** Runs the jobs of a handler with `runBatch`, each group with one call. */
 async function runGroups(
   deps: TogetherDeps & BatchDeps,
   run: TurnRun,
   jobs: readonly OpenJob[],
   durations: number[],
 ): Promise<void> {
-  for (let from = 0; from < jobs.length; ) {
-    let held = 0;
-    let to = from;
-    while (to < jobs.length && (to === from || held + sizeOf(jobs[to]) <= MOST_PAYLOAD_TEXT))
-      held += sizeOf(jobs[to++]);
-    if (run.uncaught || (from > 0 && (run.overstayed || !fits(deps, run.invocation)))) return;
-    await enterGroup(from > 0 ? await withPresentValues(deps) : deps, run, jobs.slice(from, to), durations);
-    from = to;
+  for (const [index, group] of groupsOf(jobs).entries()) {
+    if (run.uncaught || (index > 0 && (run.overstayed || !fits(deps, run.invocation)))) return;
+    await enterGroup(index > 0 ? await withPresentValues(deps) : deps, run, group, durations);
   }
+}
+
+/** Returns groups that fit into memory together, and then each job alone that would die of the error of another. */
+function groupsOf(jobs: readonly OpenJob[]): OpenJob[][] {
+  const groups: OpenJob[][] = [];
+  let held = Number.POSITIVE_INFINITY;
+  for (const one of jobs.filter((job) => !isLastOfSeveral(job))) {
+    if (held + sizeOf(one) > MOST_PAYLOAD_TEXT) {
+      groups.push([]);
+      held = 0;
+    }
+    groups.at(-1)?.push(one);
+    held += sizeOf(one);
+  }
+  return [...groups, ...jobs.filter(isLastOfSeveral).map((one) => [one])];
+}
+
+function isLastOfSeveral({ attempt: { number, max } }: OpenJob): boolean {
+  return number > 1 && number >= max;
 }
 
 /** The secrets of jobs that waited for others may have been rotated. */

@@ -124,6 +124,31 @@ describe('a handler with runBatch', () => {
     for (const id of ids) expect(await endOf(id)).toMatchObject({ status: 'failed', error: 'timed out after 3 s' });
   });
 
+  it('calls it for the last attempt of a job alone, so that no job dies of the error of another', async () => {
+    const { ids, records } = await deliver(4);
+    const { definition, calls } = together((jobs) => {
+      if (jobs.some(({ payload }) => payload.n === 2)) throw new Error('the row 2 is refused');
+      return new Map(jobs.map(({ jobId, payload }) => [jobId, payload.n]));
+    });
+
+    await engine.run(records, { deps: { definition } });
+    for (const _attempt of [2, 3]) {
+      await engine.sql('select millrace.retry(id) from millrace.jobs_live where id = any($1::bigint[])', [ids]);
+      await engine.dispatch();
+      await engine.run(engine.queues.receive('memory://work', 4), { deps: { definition } });
+    }
+
+    expect(calls.map((call) => call.toSorted())).toEqual([[0, 1, 2, 3], [0, 1, 2, 3], ...calls.slice(2)]);
+    expect(calls.slice(2).flat().toSorted()).toEqual([0, 1, 2, 3]);
+    expect(calls.slice(2)).toHaveLength(4);
+    expect(await Promise.all(ids.map(endOf))).toEqual([
+      { status: 'succeeded', result: 0, error: null, attempts: 3 },
+      { status: 'succeeded', result: 1, error: null, attempts: 3 },
+      { status: 'dead_letter', result: null, error: 'the row 2 is refused', attempts: 3 },
+      { status: 'succeeded', result: 3, error: null, attempts: 3 },
+    ]);
+  });
+
   it('splits payloads that do not fit into memory together over several calls', async () => {
     const { ids, records } = await deliver(5, (n) => ({ n, text: 'x'.repeat(900_000) }));
     const { definition, calls } = together((jobs) => new Map(jobs.map(({ jobId }) => [jobId, 1])));
