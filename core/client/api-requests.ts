@@ -18,7 +18,7 @@ export interface ApiOptions {
   /** Address of the API, such as `https://jobs.example.com`. `http://` only for an API on this machine. */
   readonly url: string;
   /** An API key. Default: none, as `npm start` requires none. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** Further headers of each request, such as those of a gateway that requires a token of its own. */
   readonly headers?: () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
 }
@@ -43,6 +43,7 @@ export function openRequests({ url, ...access }: ApiOptions): SendRequest {
   const read = readApiUrl(url, 'pass the option key');
   if ('fault' in read) throw new SettingError('url', '', undefined, `url: ${read.fault}; ${API_URL_EXPECTED}`);
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+    if (key === '') throw new SettingError('key', 'an API key; omit it for a server that requires none', key);
     throw new SettingError('key', 'printable ASCII characters without spaces', '(not shown)');
   }
   const base = read.url;

@@ -7,7 +7,7 @@ import { jobBody } from '../enqueue/job-body.ts';
 import { ApiError, JobEnded, SettingError } from '../errors.ts';
 import type { EnqueueItem, EnqueueOptions, HandlerDefinition, PayloadInput } from '../handler/definition.ts';
 import type { PayloadSchema } from '../handler/payload.ts';
-import { isId, type JobStatus } from '../job.ts';
+import { isId, type Job, type JobStatus } from '../job.ts';
 import { systemTime } from '../time.ts';
 import { traceCreate } from '../tracing.ts';
 import { type ApiOptions, openRequests, type SendRequest } from './api-requests.ts';
@@ -33,6 +33,8 @@ export interface ShownByApi {
   readonly maxAttempts: number;
   /** Requires the scope `jobs:read`. */
   readonly lastError: string | null;
+  /** As the handler last reported it; null without a report. Requires the scope `jobs:read`. */
+  readonly progress: Job['progress'];
   /** Requires the scope `payload:read`; null without a result. */
   readonly result: unknown;
 }
@@ -62,9 +64,10 @@ export interface ApiClient {
   show(id: string): Promise<ShownByApi | undefined>;
   /**
    * Waits until a job has succeeded, and returns its result, as JSON stores it. Requires the scope `payload:read`.
+   * Accepts the job that `enqueue` returned, or an id, such as one that another process kept.
    * @throws JobEnded if it is skipped, cancelled or a dead letter; ApiError if it does not end in time.
    */
-  wait<Result>(job: AwaitedJob<Result>, options?: WaitOptions): Promise<Result>;
+  wait<Result = unknown>(job: AwaitedJob<Result> | string, options?: WaitOptions): Promise<Result>;
   /** Cancels a job. Returns `requested` if it is in flight, and `finished` if it is too late. */
   cancel(id: string): Promise<'cancelled' | 'requested' | 'finished'>;
 }
@@ -85,7 +88,7 @@ export function openClient(options: ApiOptions): ApiClient {
       return items.length === 0 ? [] : insert(send, '/jobs/bulk', items as readonly EnqueueItem[]);
     },
     show: (id) => show(send, id),
-    wait: async (job, waiting = {}) => (await waitFor(send, job.id, waiting)) as never,
+    wait: async (job, waiting = {}) => (await waitFor(send, idOf(job), waiting)) as never,
     cancel: async (id) => {
       try {
         const { answer } = (await send({ path: `/jobs/${checkId(id)}/cancel`, method: 'POST' })) as CancelDocument;
@@ -124,6 +127,7 @@ interface JobDocument {
   readonly attempts: number;
   readonly max_attempts: number;
   readonly last_error?: string | null;
+  readonly progress?: Job['progress'];
   readonly result?: unknown;
 }
 
@@ -140,8 +144,8 @@ async function show(send: SendRequest, id: string): Promise<ShownByApi | undefin
   const found = await read(send, id);
   if (found === undefined) return undefined;
   const { job_type: jobType, routing_key: routingKey, max_attempts: maxAttempts, status, attempts } = found;
-  const { last_error: lastError = null, result = null } = found;
-  return { id, jobType, routingKey, status, attempts, maxAttempts, lastError, result };
+  const { last_error: lastError = null, progress = null, result = null } = found;
+  return { id, jobType, routingKey, status, attempts, maxAttempts, lastError, progress, result };
 }
 
 async function waitFor(send: SendRequest, id: string, { timeout, signal }: WaitOptions): Promise<unknown> {
@@ -162,6 +166,12 @@ async function waitFor(send: SendRequest, id: string, { timeout, signal }: WaitO
 function resultOf({ id, result }: JobDocument): unknown {
   if (result !== undefined) return result;
   throw new ApiError(`job ${id} succeeded, but the key lacks the scope payload:read, which shows its result`, 403);
+}
+
+function idOf(job: EnqueuedJob | string): string {
+  const id: unknown = typeof job === 'string' ? job : job?.id;
+  if (typeof id === 'string') return id;
+  throw new SettingError('job', 'the job that enqueue returned, or its id', job);
 }
 
 function checkId(id: string): string {
