@@ -135,7 +135,9 @@ export const JobDetail = z
       })
       .nullable()
       .meta({ description: 'What the attempt last reported; null for none, and for a job that succeeded.' }),
-    waiting: z.string().nullable().meta({ description: 'Why the job is in its state; null when it is finished.' }),
+    waiting: z.string().nullable().meta({
+      description: 'Why the job is in its state; of a finished job, which job waits for its children, otherwise null.',
+    }),
     payload: z.unknown().optional().meta({ description: 'Only for callers with payload:read.' }),
     payload_restricted: z.boolean(),
     payload_too_large: z.boolean().optional().meta({

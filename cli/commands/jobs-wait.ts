@@ -10,7 +10,7 @@ import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { duration, jobIds } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
-import { print, printRows, suggest } from '../screen/terminal.ts';
+import { print, printMessage, printRows, suggest } from '../screen/terminal.ts';
 import { hasEnded, hasSucceeded, printEnd, printReason } from './watch-job.ts';
 
 const POLL_MS = 250;
@@ -36,7 +36,10 @@ export function addJobsWait(jobs: Command): void {
           return ended;
         });
         printAnswer(found, options);
-        for (const one of found) printEnd(one);
+        for (const one of found) {
+          printEnd(one);
+          if (!hasEnded(one)) printMessage(`job ${one.job.id} is still ${one.job.status} after ${options.timeout}`);
+        }
         const unsuccessful = found.find((one) => !hasSucceeded(one));
         if (unsuccessful === undefined) return EXIT.done;
         suggest(`npx millrace jobs show ${unsuccessful.job.id}`);

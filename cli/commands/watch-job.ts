@@ -43,11 +43,12 @@ export function hasSucceeded({ job }: SeenJob): boolean {
   return job.status === 'succeeded';
 }
 
-/** Prints why a job was skipped or cancelled. */
-export function printEnd({ job }: SeenJob): void {
+/** Prints why a job was skipped or cancelled, or which job waits for its children. */
+export function printEnd({ job, waiting }: SeenJob): void {
   const { id, status, lastError } = job;
   if (UNTRIED.includes(status) && lastError)
     printMessage(`job ${id} was ${status}: ${oneLine(lastError, LONGEST_ERROR)}`);
+  if (status === 'succeeded' && waiting) printMessage(waiting);
 }
 
 /** Prints why a job waits, unless the dispatcher will claim it in its next round. */

@@ -28,7 +28,7 @@ export interface ShownJob {
   readonly moreAttempts: boolean;
   /** Whether a handler for it is registered. */
   readonly handled: boolean;
-  /** Why the job waits, in one sentence; null when it is finished. */
+  /** Why the job waits, in one sentence; when it is finished, what waits for its children, or null. */
   readonly waiting: string | null;
 }
 
@@ -48,6 +48,7 @@ const SHOW_JOB = `
          h.max_in_flight, c.job_id is not null as cancel_requested,
          (select max(r.last_round_at) from millrace.dispatcher_runs r) as last_round_at,
          w.children, w.unfinished_children, w.first_unfinished, w.first_unfinished_status,
+         p.waiting_jobs, p.first_waiting,
          (select count(*)::integer from millrace.jobs_live f
             where f.job_type = j.job_type and f.routing_key = j.routing_key and f.in_flight) as in_flight
     from found j
@@ -61,7 +62,11 @@ const SHOW_JOB = `
         left join millrace.jobs_live l on l.id = k.id and not (g.past_dead and l.status = 'dead_letter')
         where g.job_id = j.id and g.ended_at is null
         group by g.job_id
-    ) w on true`;
+    ) w on true
+    cross join lateral (
+      select count(*)::integer as waiting_jobs, min(g.job_id) as first_waiting
+        from millrace.job_joins g where g.parent_id = j.id and g.ended_at is null
+    ) p`;
 
 /** The largest number of entries of a history that are shown: a job can be snoozed without limit. */
 const MOST_ATTEMPTS = 100;

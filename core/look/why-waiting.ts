@@ -20,9 +20,15 @@ export interface Surroundings {
   readonly unfinished_children: number | null;
   readonly first_unfinished: string | null;
   readonly first_unfinished_status: string | null;
+  /** Number of jobs that wait for the children that it enqueued, and the first of them. */
+  readonly waiting_jobs: number;
+  readonly first_waiting: string | null;
 }
 
-/** Returns why a job is not running or not finished, in one sentence; null when it is finished. */
+/**
+ * Returns why a job is not running or not finished, in one sentence. When it is finished: what still waits for the
+ * children that it enqueued, or null.
+ */
 export function whyWaiting(job: Job, around: Surroundings): string | null {
   const name = handlerName(job);
   const cancel = around.cancel_requested ? '; its cancellation is requested' : '';
@@ -39,7 +45,7 @@ export function whyWaiting(job: Job, around: Surroundings): string | null {
     case 'succeeded':
     case 'skipped':
     case 'cancelled':
-      return null;
+      return whatWaits(around);
   }
 }
 
@@ -68,6 +74,13 @@ function whyHeld({ children, unfinished_children, first_unfinished, first_unfini
   const what = first_unfinished_status === 'dead_letter' ? 'a dead letter' : first_unfinished_status;
   const first = `the first is job ${first_unfinished}, ${what}`;
   return `it waits for ${unfinished_children} of its ${children} children; ${first}`;
+}
+
+function whatWaits({ waiting_jobs, first_waiting }: Surroundings): string | null {
+  if (waiting_jobs === 0) return null;
+  const what = 'for the children that it enqueued';
+  if (waiting_jobs === 1) return `job ${first_waiting} waits ${what}`;
+  return `${waiting_jobs} jobs wait ${what}; the first is job ${first_waiting}`;
 }
 
 function whyNotDue(job: Job, dueAt: Date): string {

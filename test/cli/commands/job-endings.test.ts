@@ -48,6 +48,26 @@ it.each([
   for (const { stderr } of [watched, waited]) expect(stderr).toContain(reason);
 });
 
+it('jobs wait states that the time is over, and after a success which job waits for the children', async () => {
+  const insert = `insert into millrace.jobs (job_type) values ('family') returning id`;
+  const [parent, join] = (
+    (await database.pool.query(`${insert}; ${insert}`)) as never as { rows: { id: string }[] }[]
+  ).map(({ rows }) => rows[0]!.id);
+  await database.pool.query(
+    `insert into millrace.job_joins (job_id, parent_id, children, past_dead) values ($1, $2, '{}', false)`,
+    [join, parent],
+  );
+  const late = await cli('jobs', 'wait', parent!, '--timeout', '0s');
+  await database.pool.query(
+    `select millrace.finish(array[$1::bigint], null, array['succeeded'], array[null], null, null, null)`,
+    [parent],
+  );
+  const done = await cli('jobs', 'wait', parent!);
+
+  expect(late).toMatchObject({ code: 8, stderr: expect.stringContaining(`job ${parent} is still pending after 0s`) });
+  expect(done).toMatchObject({ code: 0, stderr: `job ${join} waits for the children that it enqueued\n` });
+});
+
 it.each([
   ['enqueue', ['enqueue']],
   ['jobs wait', ['jobs', 'wait']],
