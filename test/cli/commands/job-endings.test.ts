@@ -48,24 +48,31 @@ it.each([
   for (const { stderr } of [watched, waited]) expect(stderr).toContain(reason);
 });
 
-it('jobs wait states that the time is over, and after a success which job waits for the children', async () => {
-  const insert = `insert into millrace.jobs (job_type) values ('family') returning id`;
-  const [parent, join] = (
-    (await database.pool.query(`${insert}; ${insert}`)) as never as { rows: { id: string }[] }[]
-  ).map(({ rows }) => rows[0]!.id);
-  await database.pool.query(
-    `insert into millrace.job_joins (job_id, parent_id, children, past_dead) values ($1, $2, '{}', false)`,
-    [join, parent],
+it('jobs wait states that the time is over, and after a success which jobs wait for the children', async () => {
+  const { rows } = await database.pool.query(
+    `insert into millrace.jobs (job_type) select 'family' from generate_series(1, 3) returning id`,
   );
+  const [parent, first, second] = rows.map(({ id }) => id as string);
+  const waiting = `insert into millrace.job_joins (job_id, parent_id, children, past_dead) values ($1, $2, '{}', false)`;
+  const endJoin = 'update millrace.job_joins set ended_at = millrace.clock() where job_id = $1';
+  for (const id of [first, second]) await database.pool.query(waiting, [id, parent]);
+
   const late = await cli('jobs', 'wait', parent!, '--timeout', '0s');
   await database.pool.query(
     `select millrace.finish(array[$1::bigint], null, array['succeeded'], array[null], null, null, null)`,
     [parent],
   );
-  const done = await cli('jobs', 'wait', parent!);
+  const both = await cli('jobs', 'wait', parent!);
+  await database.pool.query(endJoin, [first]);
+  const one = await cli('jobs', 'wait', parent!);
+  await database.pool.query(endJoin, [second]);
+  const none = await cli('jobs', 'wait', parent!);
 
   expect(late).toMatchObject({ code: 8, stderr: expect.stringContaining(`job ${parent} is still pending after 0s`) });
-  expect(done).toMatchObject({ code: 0, stderr: `job ${join} waits for the children that it enqueued\n` });
+  const what = 'for the children that it enqueued';
+  expect(both).toMatchObject({ code: 0, stderr: `2 jobs wait ${what}; the first is job ${first}\n` });
+  expect(one).toMatchObject({ code: 0, stderr: `job ${second} waits ${what}\n` });
+  expect(none).toMatchObject({ code: 0, stderr: '' });
 });
 
 it.each([

@@ -79,30 +79,6 @@ describe('a client of the HTTP API', () => {
     expect(await client.show('999999')).toBeUndefined();
   });
 
-  it('waits for a job of which only the id is known', async () => {
-    const { id } = await client.enqueue(mail, { to: 'ada' });
-    await end(id, 'succeeded', { result: '7' });
-
-    expect(await client.wait(id)).toBe(7);
-    await expect(client.wait(undefined as never)).rejects.toThrow(
-      'job: expected the job that enqueue returned, or its id, got nothing',
-    );
-    await expect(client.wait(17 as never)).rejects.toThrow(/^job: expected .* got 17$/);
-  });
-
-  it('shows the progress that a handler reported', async () => {
-    const { id } = await client.enqueue(mail, { to: 'ada' });
-    const before = await client.show(id);
-    await pool.query(
-      `update millrace.jobs_live set progress = '{"fraction": 0.5, "text": "half", "at": "2027-01-31T02:00:00Z"}'
-         where id = $1`,
-      [id],
-    );
-
-    expect(before).toMatchObject({ progress: null });
-    expect(await client.show(id)).toMatchObject({ progress: { fraction: 0.5, text: 'half' } });
-  });
-
   it('a wait ends when its signal aborts', async () => {
     const job = await client.enqueue(mail, { to: 'ada' });
 

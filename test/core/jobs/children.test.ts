@@ -54,19 +54,6 @@ describe('a job that waits for children', () => {
     expect(await dueIn(waiting)).toBeGreaterThan(-60);
   });
 
-  it('is shown by the job that enqueued the children, until they have finished', async () => {
-    const { parent, waiting } = await fanOut(engine, 2);
-    const before = await showJob(engine.db, parent);
-    await runDue();
-    await look(engine);
-
-    expect(before).toMatchObject({
-      job: { status: 'succeeded' },
-      waiting: `job ${waiting} waits for the children that it enqueued`,
-    });
-    expect(await showJob(engine.db, parent)).toMatchObject({ waiting: null });
-  });
-
   it('is due at once without any child', async () => {
     const { waiting } = await fanOut(engine, 0);
 
