@@ -168,7 +168,7 @@ function resultOf({ id, result }: JobDocument): unknown {
   throw new ApiError(`job ${id} succeeded, but the key lacks the scope payload:read, which shows its result`, 403);
 }
 
-function idOf(job: EnqueuedJob | string): string {
+function idOf(job: AwaitedJob | string): string {
   const id: unknown = typeof job === 'string' ? job : job?.id;
   if (typeof id === 'string') return id;
   throw new SettingError('job', 'the job that enqueue returned, or its id', job);
