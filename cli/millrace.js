@@ -14,6 +14,8 @@ const LEAST = { major: 22, minor: 13 };
 const ORPHAN_CHECK_MS = 500;
 /** npm passes Ctrl-C on although the terminal has already sent it to the whole group. */
 const SAME_SIGNAL_MS = 250;
+/** The parent is a shell: npm starts one, which survives npm. The group is the id of the parent of the shell. */
+const OF_SHELL = /^\d+ \((?:sh|dash|ash|bash|zsh|busybox)\) \S (\d+) /;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
 
 const file = fileURLToPath(import.meta.url);
@@ -36,7 +38,8 @@ if (process.platform === 'win32') {
   if (node) runUnder(node);
   else if (isLibrary) {
     refuse(
-      `The commands of Millrace require Node ${LEAST.major}.${LEAST.minor} or later, and this is ${process.version}.`,
+      `The commands of Millrace require Node ${LEAST.major}.${LEAST.minor} or later, and this is ${process.version}: ` +
+        `use a later Node, or run npm install --save-dev millrace-dev@${version}, which contains Node ${NEEDED}.`,
     );
   } else {
     refuse(
@@ -185,11 +188,11 @@ function endWithParent(end) {
   }
 }
 
-/** Returns the ids of the parent and its parent: npm starts this process through a shell that survives npm. */
+/** Returns the ids of the processes that started this one. pnpm starts no shell, and its parent may end before it. */
 function launchers() {
   try {
-    const [, parentOfParent] = readFileSync(`/proc/${process.ppid}/stat`, 'utf8').split(') ').at(-1).split(' ');
-    return `${process.ppid} ${parentOfParent}`;
+    const [, parentOfShell = ''] = OF_SHELL.exec(readFileSync(`/proc/${process.ppid}/stat`, 'utf8')) ?? [];
+    return `${process.ppid} ${parentOfShell}`;
   } catch {
     return String(process.ppid);
   }
