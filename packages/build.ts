@@ -25,6 +25,8 @@ const OPTIONS = {
   platform: 'node',
   minifySyntax: true,
   minifyWhitespace: true,
+  // Node prints the whole line that throws above the message of an uncaught error.
+  lineLimit: 120,
   keepNames: true,
   legalComments: 'none',
   mainFields: ['module', 'main'],

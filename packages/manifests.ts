@@ -35,6 +35,7 @@ export function libraryManifest(): object {
   const doors = Object.entries(DOORS).map(([name, path]) => {
     return [name, { types: `./types/${path}.d.ts`, default: `./dist/${path}.js` }] as const;
   });
+  const types = Object.entries(DOORS).map(([name, path]) => [name.replace('./', ''), `./types/${path}.d.ts`] as const);
   const peers = { 'aws-cdk-lib': '^2.276.0', constructs: '^10.0.0', esbuild: '>=0.25.0', 'millrace-dev': '*' };
   return {
     name: 'millrace',
@@ -43,6 +44,12 @@ export function libraryManifest(): object {
     engines: { node: NODE },
     bin: { millrace: 'cli/millrace.js' },
     exports: { ...Object.fromEntries(doors), './package.json': './package.json' },
+    // For "moduleResolution": "node" of TypeScript 5, which does not read exports.
+    main: `./dist/${DOORS['.']}.js`,
+    types: `./types/${DOORS['.']}.d.ts`,
+    typesVersions: {
+      '*': Object.fromEntries(types.filter(([name]) => name !== '.').map(([name, file]) => [name, [file]])),
+    },
     peerDependencies: peers,
     peerDependenciesMeta: Object.fromEntries(Object.keys(peers).map((name) => [name, { optional: true }])),
   };
@@ -57,7 +64,9 @@ export function developmentManifest(): object {
     engines: { node: NODE },
     bin: { 'millrace-dev': 'cli/millrace.js' },
     exports: { './package.json': './package.json' },
-    dependencies: { millrace: tree.version, esbuild: tree.dependencies.esbuild },
+    dependencies: { esbuild: tree.dependencies.esbuild },
+    // Not a dependency: a package manager would install a second copy beside that of the project.
+    peerDependencies: { millrace: tree.version },
     optionalDependencies: tree.optionalDependencies,
   };
 }

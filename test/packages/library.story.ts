@@ -128,7 +128,21 @@ it('every way to import resolves to the declarations, as an ES module', async ()
   const { code, stdout } = await execute(packed.folder, attw, [packed.files.millrace ?? '', '--profile', 'esm-only']);
 
   expect(stdout).not.toContain('node16 (from ESM) │ ❌');
+  // "moduleResolution": "node" of TypeScript 5, which does not read the field exports.
+  expect(stdout.match(/^node10: .*$/gm)).toEqual([
+    ...['node10: (ignored) 🟢 ', 'node10: (ignored) 🟢 ', 'node10: (ignored) 🟢 ', 'node10: (ignored) 🟢 (JSON)'],
+  ]);
   expect(code).toBe(0);
+});
+
+it('the output of an uncaught error consists of its message and a few lines', async () => {
+  const wrong = `import { defineHandler } from 'millrace';\ndefineHandler({ jobType: 'a', timout: 1 });`;
+  await writeFile(join(project, 'wrong.mjs'), wrong);
+
+  const { stderr } = await execute(project, process.execPath, ['wrong.mjs']);
+
+  expect(stderr).toContain('SettingError: a: unknown option timout;');
+  expect(stderr.length).toBeLessThan(2_000);
 });
 
 it('an application migrates a database, which the commands then read', async () => {
