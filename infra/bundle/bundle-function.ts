@@ -1,12 +1,12 @@
 import { copyFileSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { type Architecture, Code } from 'aws-cdk-lib/aws-lambda';
 import { type BuildFailure, buildSync, type Metafile } from 'esbuild';
 import { ownModule } from '../../core/own-files.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { refuseMachineCode } from './machine-code.ts';
 import { installNative } from './native-modules.ts';
-import { bundleOptions, catalogAlias, catalogSource } from './options.ts';
+import { bundleOptions, catalogAlias, catalogSource, handlerAlias } from './options.ts';
 import { projectOf } from './tsconfig.ts';
 
 export interface FunctionBundle {
@@ -58,7 +58,8 @@ export function bundleFunction(
   const root = module.startsWith(`${project}/`) ? project : projectOf(module);
   const request = { root, module, alias: { ...alias, ...written } };
   const { outputFiles, metafile } = build(request, bundleOptions(nativeModules, source));
-  refuseMachineCode(Object.keys(metafile.inputs), root);
+  const handler = alias?.[handlerAlias];
+  refuseMachineCode(Object.keys(metafile.inputs), root, handler && `${relative(project, handler)}: `);
   for (const { path, contents, text } of outputFiles) {
     const target = join(folder, basename(path));
     writeFileSync(

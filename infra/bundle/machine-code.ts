@@ -8,9 +8,10 @@ const PACKAGE = /^(.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//;
  * Refuses a bundle whose packages load native code at run time: such a package is a folder of files, and its machine
  * code is for the platform of this machine.
  * @param inputs paths of the files in the bundle
+ * @param place what precedes the sentence, such as `jobs/resize.ts: `
  * @throws SettingError that names the packages
  */
-export function refuseMachineCode(inputs: Iterable<string>, folder: string): void {
+export function refuseMachineCode(inputs: Iterable<string>, folder: string, place = ''): void {
   const found = new Set<string>();
   for (const path of inputs) {
     const [, above = '', name] = PACKAGE.exec(path) ?? [];
@@ -22,7 +23,7 @@ export function refuseMachineCode(inputs: Iterable<string>, folder: string): voi
   const names = [...found].sort();
   const list = names.map((name) => `'${name}'`).join(', ');
   const message = `nativeModules: ${names.join(', ')} contains native code: add nativeModules: [${list}] to the handler`;
-  throw new SettingError('nativeModules', '', undefined, message);
+  throw new SettingError('nativeModules', '', undefined, `${place}${message}`);
 }
 
 interface Manifest {
