@@ -26,7 +26,7 @@ const LONGEST_STACK = 4_000;
 /** Fields that the engine sets on a line of a handler. */
 export const RESERVED_FIELDS: ReadonlySet<string> = new Set([
   ...['level', 'timestamp', 'service', 'event', 'function_name', 'function_request_id', 'cold_start', 'xray_trace_id'],
-  ...['job_id', 'attempt', 'attempt_number', 'max_attempts'],
+  ...['job_type', 'routing_key', 'queue', 'job_id', 'attempt', 'attempt_number', 'max_attempts'],
 ]);
 
 /** What a log does besides writing its fields. */

@@ -19,6 +19,7 @@ it.each<[string, unknown, object]>([
     { order: 'A-1', job_id: 5, event: 'mine' },
     { order: 'A-1', fields: { job_id: 5, event: 'mine' } },
   ],
+  ['the payload of an onDeadLetter job', { job_id: '4', job_type: 'b' }, { fields: { job_id: '4', job_type: 'b' } }],
   ['a message', { message: 'of mine' }, { message: 'of mine' }],
   ['an error', new TypeError('no'), { error: expect.objectContaining({ name: 'TypeError', message: 'no' }) }],
   ['a text', 'text', { value: 'text' }],
