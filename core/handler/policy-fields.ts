@@ -1,5 +1,5 @@
 import { SettingError } from '../errors.ts';
-import { otherWord } from './other-words.ts';
+import { suggestName } from './other-words.ts';
 
 /**
  * The backoff after a failed attempt, as plain data: the registry stores it, the CLI shows it, and handlers and rescue
@@ -100,6 +100,6 @@ export function checkKeys(field: string, given: object, keys: readonly string[])
   if (unknown === undefined) return;
   // The options of a handler have no name of their own.
   const owner = field === 'options' ? '' : `${field.replace(/\(options\)$/, '')}: `;
-  const message = `${owner}unknown option ${unknown}; the options are ${keys.join(', ')}${otherWord(unknown, keys)}`;
+  const message = `${owner}unknown option ${unknown}; the options are ${keys.join(', ')}${suggestName(unknown, keys)}`;
   throw new SettingError(unknown, 'a known option', unknown, message);
 }

@@ -116,7 +116,7 @@ describe('a builder', () => {
     [
       'a mistyped option',
       () => retry.fixed('1m', { jiter: 0.2 } as never),
-      /^retry.fixed: unknown option jiter; the options are jitter, retryOn, deadLetterOn$/,
+      /^retry.fixed: unknown option jiter; the options are jitter, retryOn, deadLetterOn; did you mean jitter\?$/,
     ],
     [
       'a mistyped option of linear',
