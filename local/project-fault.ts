@@ -3,8 +3,16 @@ import { dataPath } from './data-folder.ts';
 import { HANDLERS_EXPECTED } from './handlers-folder.ts';
 import { assertTrustedCode, UntrustedError } from './trust.ts';
 
+/**
+ * With Yarn's Plug'n'Play, packages are in .zip files, which only programs with its loader can read: neither Postgres
+ * nor the processes of functions have it.
+ */
+const PLUG_AND_PLAY =
+  "Millrace does not run with Yarn Plug'n'Play: add the line `nodeLinker: node-modules` to .yarnrc.yml, and run yarn install";
+
 /** Returns why a stack cannot start in a folder, for the person who starts it. */
 export function projectFault(project: string, handlers: string | undefined): string | undefined {
+  if (process.versions.pnp !== undefined) return PLUG_AND_PLAY;
   if (handlers === undefined) {
     return `no folder ${HANDLERS_EXPECTED} in ${project}: start Millrace in a project folder, or run npx millrace init`;
   }
