@@ -5,12 +5,14 @@ import { withoutMark } from '../core/text.ts';
 
 /** What `init` did, for the person who ran it. */
 export interface Initialised {
+  readonly language: 'TypeScript' | 'JavaScript';
   readonly written: readonly string[];
   /** Files that exist, each with what to do by hand. */
   readonly skipped: readonly string[];
 }
 
 interface Manifest {
+  main?: string;
   private?: boolean;
   type?: string;
   scripts?: Record<string, string>;
@@ -20,6 +22,9 @@ interface Manifest {
 
 interface Project {
   readonly folder: string;
+  readonly manifest: Manifest | undefined;
+  /** Whether a package manager has just created the package.json. */
+  readonly isNew: boolean;
   readonly written: string[];
   readonly skipped: string[];
 }
@@ -27,6 +32,12 @@ interface Project {
 const IGNORED = ['node_modules/', '.millrace/', '.env', 'cdk.out/'];
 /** Release of zod with which the template was tested. */
 const ZOD = '^4.0.0';
+/** Releases with which the templates were compiled. */
+const COMPILER = { typescript: '^7.0.0', '@types/node': '^24.0.0' };
+const TSCONFIG_BY_HAND =
+  'if it includes jobs, the test requires "allowImportingTsExtensions": true, "noEmit": true and "types": ["node"]';
+/** The script that `npm init` and `pnpm init` write. */
+const NO_TEST = 'echo "Error: no test specified" && exit 1';
 const BY_HAND =
   "to deploy, add to its app: import { Millrace } from 'millrace/cdk'; new Millrace(stack, 'Jobs', { stage: 'dev' })";
 
@@ -36,21 +47,29 @@ const BY_HAND =
  * @throws Error that names a package.json that cannot be read
  */
 export async function init(folder: string): Promise<Initialised> {
-  const project: Project = { folder, written: [], skipped: [] };
   const manifest = await readManifest(folder);
-  const suffix = (await usesTypeScript(folder, manifest)) ? 'ts' : manifest?.type === 'module' ? 'js' : 'mjs';
+  const project: Project = { folder, manifest, isNew: await isNew(folder, manifest), written: [], skipped: [] };
+  const suffix = (await usesTypeScript(project)) ? 'ts' : manifest?.type === 'module' ? 'js' : 'mjs';
   const test = await template('say-hello.test.ts');
   await write(project, `jobs/say-hello.${suffix}`, await template('say-hello.ts'), 'nothing to do');
   const testText = test.replace('say-hello.ts', `say-hello.${suffix}`);
   await write(project, `jobs/say-hello.test.${suffix}`, testText, 'nothing to do');
+  if (suffix === 'ts') await writeTsconfig(project);
   if (await exists(join(folder, 'cdk.json'))) project.skipped.push(`cdk.json exists; ${BY_HAND}`);
   else {
     await write(project, 'cdk.mjs', await template('cdk.mjs'), BY_HAND);
     await write(project, 'cdk.json', `${JSON.stringify({ app: 'node cdk.mjs' }, undefined, 2)}\n`, BY_HAND);
   }
   await ignore(project);
-  await addToManifest(project, manifest, suffix);
-  return project;
+  await addToManifest(project, suffix);
+  const { written, skipped } = project;
+  return { language: suffix === 'ts' ? 'TypeScript' : 'JavaScript', written, skipped };
+}
+
+async function writeTsconfig(project: Project): Promise<void> {
+  const existing = await readFile(join(project.folder, 'tsconfig.json'), 'utf8').catch(() => '');
+  if (existing.includes('allowImportingTsExtensions')) return;
+  await write(project, 'tsconfig.json', await template('tsconfig.json'), TSCONFIG_BY_HAND);
 }
 
 function template(name: string): Promise<string> {
@@ -67,16 +86,29 @@ async function readManifest(folder: string): Promise<Manifest | undefined> {
   }
 }
 
-async function usesTypeScript(folder: string, manifest: Manifest | undefined): Promise<boolean> {
-  if (manifest === undefined || isNew(manifest) || (await exists(join(folder, 'tsconfig.json')))) return true;
+async function usesTypeScript({ folder, manifest, isNew }: Project): Promise<boolean> {
+  if (isNew || (await exists(join(folder, 'tsconfig.json')))) return true;
   const jobs = await readdir(join(folder, 'jobs')).catch(() => []);
   if (jobs.some((name) => name.endsWith('.ts'))) return true;
-  return 'typescript' in { ...manifest.dependencies, ...manifest.devDependencies };
+  return 'typescript' in { ...manifest?.dependencies, ...manifest?.devDependencies };
 }
 
-/** Returns whether npm has just created the file: it then contains only packages. */
-function isNew(manifest: Manifest | undefined): boolean {
-  return Object.keys(manifest ?? {}).every((field) => /^(dev|optional)?dependencies$/i.test(field));
+const PACKAGES = /^(dev|optional)?dependencies$/i;
+/** The other fields that `pnpm add` and `pnpm init` write. */
+const INITIAL = [
+  ...['name', 'version', 'description', 'main', 'scripts', 'keywords', 'author', 'license', 'private', 'type'],
+  ...['packageManager', 'devEngines'],
+];
+
+/** Returns whether npm has just created the package.json, which then contains only packages, or pnpm has. */
+async function isNew(folder: string, manifest: Manifest | undefined): Promise<boolean> {
+  const { main = 'index.js', type, scripts = {}, ...others } = manifest ?? {};
+  const fields = Object.keys(manifest ?? {});
+  if (fields.every((field) => PACKAGES.test(field))) return true;
+  const isInitial = Object.keys(others).every((field) => PACKAGES.test(field) || INITIAL.includes(field));
+  const runsNothing = Object.keys(scripts).join() === 'test' && scripts.test === NO_TEST;
+  // A CommonJS program would not load as an ES module.
+  return isInitial && runsNothing && type !== 'commonjs' && !(await exists(join(folder, main)));
 }
 
 async function write(project: Project, name: string, text: string, byHand: string): Promise<void> {
@@ -101,20 +133,29 @@ async function ignore({ folder, written }: Project): Promise<void> {
   written.push(`.gitignore: ${missing.join(', ')}`);
 }
 
-async function addToManifest(project: Project, before: Manifest | undefined, suffix: string): Promise<void> {
+async function addToManifest(project: Project, suffix: string): Promise<void> {
+  const { manifest: before, isNew } = project;
   const path = join(project.folder, 'package.json');
   const text = before === undefined ? '' : await readFile(path, 'utf8');
-  const manifest: Manifest = isNew(before) ? { private: true, type: 'module', ...before } : { ...before };
+  const manifest: Manifest = isNew ? { private: true, type: 'module', ...before } : { ...before };
+  if (manifest.scripts?.test === NO_TEST) manifest.scripts = withoutTest(manifest.scripts);
   const added = [
     ...addMissing(project, manifest, 'scripts', { dev: 'millrace dev', test: `node --test jobs/*.test.${suffix}` }),
     ...addMissing(project, manifest, 'scripts', { deploy: 'cdk deploy' }),
     ...addMissing(project, manifest, 'dependencies', { millrace: ownVersion(), zod: ZOD }),
-    ...addMissing(project, manifest, 'devDependencies', { 'millrace-dev': ownVersion() }),
+    ...addMissing(project, manifest, 'devDependencies', {
+      'millrace-dev': ownVersion(),
+      ...(isNew && COMPILER),
+    }),
   ];
   if (added.length === 0) return;
   const indent = /^[ \t]+/m.exec(text)?.[0] ?? 2;
   await writeFile(path, `${JSON.stringify(manifest, undefined, indent)}\n`);
   project.written.push(`package.json: ${added.join(', ')}`);
+}
+
+function withoutTest({ test: _placeholder, ...others }: Record<string, string>): Record<string, string> {
+  return others;
 }
 
 /** Adds entries whose names are free, and returns their names. */

@@ -8,6 +8,7 @@ import { openLateImage } from './late-image.ts';
 import { describeHolder, lockPath } from './lock-holder.ts';
 import { isStopped } from './mailbox/stopped.ts';
 import { type Children, openChildren } from './processes/children.ts';
+import { packageManager } from './project-commands.ts';
 import { projectFault } from './project-fault.ts';
 import { type Place, publishState } from './publish-state.ts';
 import { insertSamples } from './samples.ts';
@@ -137,7 +138,8 @@ async function start(
   lateImage.expect(samples);
   await publishState(place, stack);
   const mailboxStopped = await isStopped(stack.services.mailFolder);
-  printLine(...banner(stack, { fastRetries, samples: samples !== undefined, folder: shown(place), mailboxStopped }));
+  const shownAs = { fastRetries, samples: samples !== undefined, folder: shown(place), mailboxStopped };
+  printLine(...banner(stack, { ...shownAs, run: packageManager().run }));
   return stack;
 }
 

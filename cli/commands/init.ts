@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { init } from '../../local/init.ts';
+import { nodeTooOld, packageManager } from '../../local/project-commands.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { toJson } from '../screen/json.ts';
@@ -13,16 +14,20 @@ export function addInit(program: Command): void {
     .addHelpText('after', examples('init'))
     .action(
       action(async ({ json }: GlobalOptions) => {
-        const { written, skipped } = await init(process.cwd());
+        const { language, written, skipped } = await init(process.cwd());
         if (json) {
           print(toJson({ written, skipped }));
           return undefined;
         }
         for (const line of written) print(`wrote    ${line}`);
         for (const line of skipped) print(`skipped  ${line}`);
-        printMessage('Next: npm install, then npx millrace dev, and in a second terminal:');
-        printMessage(`  npx millrace enqueue say_hello '{"name": "Ada"}' --watch`);
-        printMessage('To deploy: npm install --save-dev aws-cdk aws-cdk-lib constructs');
+        const manager = packageManager();
+        const { run, install, addForDevelopment } = manager;
+        const tooOld = language === 'TypeScript' ? nodeTooOld(manager) : undefined;
+        if (tooOld !== undefined) printMessage(tooOld);
+        printMessage(`Next: ${install}, then ${run} millrace dev, and in a second terminal:`);
+        printMessage(`  ${run} millrace enqueue say_hello '{"name": "Ada"}' --watch`);
+        printMessage(`To deploy: ${addForDevelopment} aws-cdk aws-cdk-lib constructs`);
         return undefined;
       }),
     );

@@ -1,4 +1,5 @@
 import { handlerName } from '../../core/handler/naming.ts';
+import type { PackageManager } from '../project-commands.ts';
 import type { Stack } from '../stack.ts';
 import { withoutPassword } from './without-password.ts';
 import type { Part } from './writers.ts';
@@ -10,27 +11,30 @@ interface BannerOptions {
   readonly folder: string;
   /** True if `millrace mail stop` was run during an earlier start. */
   readonly mailboxStopped: boolean;
+  /** What precedes `millrace` in a command. */
+  readonly run: PackageManager['run'];
 }
 
 /** Returns the text printed once everything runs: addresses, and commands to try next. */
-export function banner(stack: Stack, { fastRetries, samples, folder, mailboxStopped }: BannerOptions): readonly Part[] {
+export function banner(stack: Stack, options: BannerOptions): readonly Part[] {
+  const { fastRetries, samples, folder, mailboxStopped, run } = options;
   const postgres = `Postgres ${stack.services.postgres.current().version}`;
   const lines = [
     ` runs on this machine     Node ${process.versions.node}, ${postgres}`,
     '',
-    `  Database   ${withoutPassword(stack.databaseUrl)}     npx millrace psql`,
-    '             its URL with the password: npx millrace url',
+    `  Database   ${withoutPassword(stack.databaseUrl)}     ${run} millrace psql`,
+    `             its URL with the password: ${run} millrace url`,
     `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     set by AWS_ENDPOINT_URL_SQS'}`,
     `  Lambda     ${stack.runner.endpoint}`,
     `  API        ${stack.apiUrl}     docs: ${stack.apiUrl}/docs`,
-    `  Mailbox    ${stack.smtpUrl}     ${mailboxStopped ? 'stopped: npx millrace mail start' : 'read it: npx millrace mail'}`,
+    `  Mailbox    ${stack.smtpUrl}     ${mailboxStopped ? `stopped: ${run} millrace mail start` : `read it: ${run} millrace mail`}`,
     `  Files      ${stack.services.files.url}     kept in .millrace/files`,
     ...handlerLines(stack, folder),
     `             saving a file in ${folder}, or one that it imports, reloads them`,
     ...(fastRetries ? ['  Retries    every delay is divided by 60 (--fast-retries)'] : []),
     '',
     '  Next, in a second terminal:',
-    ...next(stack, samples, folder).map((line) => `    ${line}`),
+    ...next(stack, samples, { folder, run }).map((line) => `    ${line}`),
     '',
     '  Ctrl-C lets running jobs finish, then exits; a second Ctrl-C exits at once.',
     '',
@@ -61,19 +65,31 @@ function handlerLines({ handlers }: Stack, folder: string): string[] {
   ];
 }
 
-/** The folder of the sample handlers. A project can have a handler of the same name in its own folder. */
+/** Payloads of the handlers that a clone and `millrace init` contain. */
+const PAYLOADS: Readonly<Record<string, string>> = {
+  send_reminder: '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}',
+  say_hello: '{"name": "Ada"}',
+};
+/** The folder of `send_reminder`. A project can have a handler of the same name in its own folder. */
 const SAMPLES = 'functions/handlers';
 
-/** Returns commands to try. The payload of a sample handler is known. */
-function next({ handlers }: Stack, samples: boolean, folder: string): string[] {
-  const [first, ...others] = handlers.list().map(({ definition }) => definition.jobType);
-  const sample = [first, ...others].find((jobType) => jobType === 'send_reminder' && folder === SAMPLES);
-  const payload = sample ? '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}' : '{}';
+/** Returns commands to try. Of a handler of the user, only its author knows a payload. */
+function next(
+  { handlers }: Stack,
+  samples: boolean,
+  { folder, run }: { readonly folder: string; readonly run: BannerOptions['run'] },
+): string[] {
+  const types = handlers.list().map(({ definition }) => definition.jobType);
+  const known = (jobType: string) =>
+    Object.hasOwn(PAYLOADS, jobType) && (jobType !== 'send_reminder' || folder === SAMPLES);
+  const sample = types.find(known);
+  const jobType = sample ?? types[0];
+  const payload = PAYLOADS[sample ?? ''] ?? '<payload as JSON>';
   return [
-    ...(first === undefined ? [] : [`npx millrace enqueue ${sample ?? first} \\`, `  '${payload}'`]),
-    'npx millrace jobs list',
-    ...(samples ? ['npx millrace jobs list --status dead_letter    # sample job 4 died'] : []),
-    'npx millrace sql \\',
+    ...(jobType === undefined ? [] : [`${run} millrace enqueue ${jobType} \\`, `  '${payload}'`]),
+    `${run} millrace jobs list`,
+    ...(samples ? [`${run} millrace jobs list --status dead_letter    # sample job 4 died`] : []),
+    `${run} millrace sql \\`,
     '  "select id, status, attempts, last_error from millrace.jobs order by id"',
   ];
 }

@@ -22,13 +22,17 @@ it('writes the least that runs into an empty folder', async () => {
 
   expect(skipped).toEqual([]);
   expect(written.map((line) => line.split(':')[0])).toEqual([
-    ...['jobs/say-hello.ts', 'jobs/say-hello.test.ts', 'cdk.mjs', 'cdk.json', '.gitignore', 'package.json'],
+    ...['jobs/say-hello.ts', 'jobs/say-hello.test.ts', 'tsconfig.json', 'cdk.mjs', 'cdk.json', '.gitignore'],
+    'package.json',
   ]);
   expect(JSON.parse(await read(folder, 'package.json'))).toMatchObject({
     type: 'module',
     scripts: { dev: 'millrace dev', test: 'node --test jobs/*.test.ts', deploy: 'cdk deploy' },
     dependencies: { millrace: expect.any(String), zod: expect.any(String) },
-    devDependencies: { 'millrace-dev': expect.any(String) },
+    devDependencies: {
+      'millrace-dev': expect.any(String),
+      ...{ typescript: expect.any(String), '@types/node': expect.any(String) },
+    },
   });
 });
 
@@ -77,12 +81,22 @@ it('overwrites nothing in an existing project, and says what to add by hand', as
   expect(JSON.parse(manifest)).toMatchObject({ scripts: { test: 'jest' }, dependencies: { zod: '3.0.0' } });
 });
 
+/** What `pnpm add` writes into an empty folder. */
+const OF_PNPM = {
+  ...{ name: 'shop', version: '1.0.0', description: '', main: 'index.js', keywords: [], author: '', license: 'ISC' },
+  scripts: { test: 'echo "Error: no test specified" && exit 1' },
+  dependencies: { millrace: '0.1.0' },
+};
+
 it.each<[string, Record<string, string>, string]>([
   ['TypeScript by its tsconfig.json', { 'package.json': '{}', 'tsconfig.json': '{}' }, 'ts'],
   ['TypeScript by its packages', { 'package.json': '{"devDependencies":{"typescript":"5"}}' }, 'ts'],
   ['JavaScript', { 'package.json': '{"type":"module"}' }, 'js'],
   ['JavaScript in CommonJS', { 'package.json': '{"name":"shop"}' }, 'mjs'],
   ['TypeScript after the first npm install', { 'package.json': '{"dependencies":{}}' }, 'ts'],
+  ['TypeScript after the first pnpm add', { 'package.json': JSON.stringify(OF_PNPM) }, 'ts'],
+  ['JavaScript in CommonJS with a main file', { 'package.json': JSON.stringify(OF_PNPM), 'index.js': '' }, 'mjs'],
+  ['JavaScript after npm init', { 'package.json': JSON.stringify({ ...OF_PNPM, type: 'commonjs' }) }, 'mjs'],
 ])('writes the handler in the language of the project: %s', async (_language, files, suffix) => {
   const folder = await projectOf(files);
 
@@ -97,4 +111,29 @@ it('names a package.json that is not valid JSON, and writes nothing', async () =
 
   await expect(init(folder)).rejects.toThrow('package.json is not valid JSON: correct it and run init again');
   await expect(read(folder, 'cdk.json')).rejects.toThrow('ENOENT');
+});
+
+it('replaces the test script that npm init writes, which runs no test', async () => {
+  const scripts = { test: 'echo "Error: no test specified" && exit 1', start: 'node .' };
+  const folder = await projectOf({ 'package.json': JSON.stringify({ name: 'shop', type: 'module', scripts }) });
+
+  const { written, skipped } = await init(folder);
+
+  expect(written).toContain('package.json: dev, test, deploy, millrace, zod, millrace-dev');
+  expect(skipped).toEqual([]);
+  expect(JSON.parse(await read(folder, 'package.json')).scripts).toMatchObject({
+    ...{ test: 'node --test jobs/*.test.js', start: 'node .' },
+  });
+});
+
+it.each([
+  ['does not allow it', '{}', ['tsconfig.json exists; if it includes jobs, the test requires']],
+  ['allows it', '{ "compilerOptions": { "allowImportingTsExtensions": true } }', []],
+])('says what the test requires of a tsconfig.json that %s', async (_what, tsconfig, expected) => {
+  const folder = await projectOf({ 'package.json': '{"name":"shop"}', 'tsconfig.json': tsconfig });
+
+  const { skipped } = await init(folder);
+
+  expect(skipped.map((line) => line.slice(0, 60))).toEqual(expected);
+  expect(await read(folder, 'tsconfig.json')).toBe(tsconfig);
 });

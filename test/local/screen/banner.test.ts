@@ -15,7 +15,8 @@ const stack = {
 };
 
 function textOf(more: object = {}, options: Partial<Parameters<typeof banner>[1]> = {}): string {
-  const all = { ...{ fastRetries: false, samples: false, mailboxStopped: false, folder: 'jobs' }, ...options };
+  const given = { fastRetries: false, samples: false, mailboxStopped: false, folder: 'jobs', run: 'npx' as const };
+  const all = { ...given, ...options };
   const parts = banner({ ...stack, ...more } as unknown as Stack, all);
   return parts.map((part) => (typeof part === 'string' ? part : part.text)).join('');
 }
@@ -32,7 +33,7 @@ it('the banner fits 80 columns, however many handlers and samples there are', ()
   const list = () => names.map((jobType) => ({ definition: { jobType, routingKey: '' } }));
   const handlers = { ...stack.handlers, list };
 
-  const text = textOf({ handlers }, { fastRetries: true, samples: true, mailboxStopped: true });
+  const text = textOf({ handlers }, { fastRetries: true, samples: true, mailboxStopped: true, run: 'pnpm' });
 
   expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
   for (const name of names) expect(text).toContain(name);
@@ -77,4 +78,23 @@ it('the banner shows the address of the database without its password, and how t
 
   expect(text).toMatch(/Database +postgres:\/\/postgres@127\.0\.0\.1:54329\/millrace +npx millrace psql\n/);
   expect(text).not.toContain('s3cret');
+});
+
+const listed = (...jobTypes: string[]) => ({
+  handlers: { ...stack.handlers, list: () => jobTypes.map((jobType) => ({ definition: { jobType, routingKey: '' } })) },
+});
+
+it.each([
+  ['of a clone', ['a_first', 'send_reminder'], `enqueue send_reminder \\\n      '{"to": "ada@`],
+  ['of millrace init', ['a_first', 'say_hello'], `enqueue say_hello \\\n      '{"name": "Ada"}'\n`],
+  ['of the user', ['a_first'], `enqueue a_first \\\n      '<payload as JSON>'\n`],
+])('the first command has a payload that the handler %s accepts, or none', (_whose, names, expected) => {
+  expect(textOf(listed(...names))).toContain(expected);
+});
+
+it('the commands are those of the package manager that started the stack', () => {
+  const text = textOf(listed('say_hello'), { run: 'pnpm' });
+
+  expect(text).toContain('pnpm millrace enqueue say_hello');
+  expect(text).not.toContain('npx');
 });
