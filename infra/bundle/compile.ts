@@ -77,11 +77,15 @@ const packagesApart: Plugin = {
   },
 };
 
+/** The compiler does not find a package, as opposed to a path or an alias such as `@/price`. */
+const NO_PACKAGE = /^Could not resolve "(?:@[\w.-]+\/)?[a-z][\w./-]*"$/;
+
 /** Returns an error with a line of the handler file, or with the file and line of a module that it imports. */
 function toSourceError(cause: unknown, file: string): unknown {
   const [first] = sourceErrors(cause) ?? [];
   if (first === undefined) return cause;
-  const { location, text } = first;
+  const { location } = first;
+  const text = NO_PACKAGE.test(first.text) ? `${first.text}: is the package installed?` : first.text;
   const place = location ? resolve(dirname(file), location.file) : file;
   if (place === file) return new SourceError(text, location?.line, { cause });
   return new SourceError(`${relative(dirname(file), place)}:${location?.line}: ${text}`, undefined, { cause });

@@ -66,6 +66,16 @@ it.each<[string, string, object]>([
   ],
   ['a syntax error', 'const = 1;', { line: 4, message: 'Expected identifier but found "="' }],
   ['a missing module', `import '@/gone';`, { line: 4, message: 'Could not resolve "@/gone"' }],
+  [
+    'a missing package',
+    `import 'gone/now';`,
+    { line: 4, message: 'Could not resolve "gone/now": is the package installed?' },
+  ],
+  [
+    'a missing package of an owner',
+    `import '@own/gone';`,
+    { line: 4, message: 'Could not resolve "@own/gone": is the package installed?' },
+  ],
   ['an end of the process', 'process.exit(3);', { message: 'ends the process (exit code 3) while it is imported' }],
 ])('%s at import is reported with the line of the source', async (_what, text, failure) => {
   const { read } = await openProject({ 'jobs/greet.ts': handler(text) });
