@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the packed npm packages in a project of its own, and takes it from `millrace init` to a deployment on
-# MiniStack. Requires the npm registry.
+# Installs the packed npm packages in a project of its own, with npm, pnpm and Yarn, and takes the first from
+# `millrace init` to a deployment on MiniStack. Requires the npm registry.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH=$PWD/node_modules/.bin:$PATH

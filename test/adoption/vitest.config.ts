@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/adoption/**/*.test.ts'],
+    fileParallelism: false,
     // Later steps depend on the failed one and would only time out.
     bail: 1,
     testTimeout: 300_000,
