@@ -38,7 +38,7 @@ beforeAll(async () => {
       compilerOptions: { ...COMPILER, allowImportingTsExtensions: true, skipLibCheck: true },
       include: ['jobs', 'src'],
     }),
-    'vitest.config.mjs': `export default { test: { include: ['jobs/*.vitest.ts'] } };`,
+    'vitest.config.mjs': `export default { test: { include: ['src/*.vitest.ts'] } };`,
     'jobs/failing.mts': FAILING,
     ...SOURCES,
   });
