@@ -25,7 +25,7 @@ export function createModuleFolder(from: string, temporary: string = tmpdir()): 
   if (foreign === undefined) return mkdtempSync(join(temporary, PREFIX));
   throw new Error(
     `other accounts can change ${foreign}, which handlers compiled in ${temporary} could import: ` +
-      'set TMPDIR to a folder of your own',
+      'point TMPDIR to a folder of your own',
   );
 }
 

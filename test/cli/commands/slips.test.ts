@@ -149,7 +149,8 @@ describe('jobs wait', () => {
 
     const { stderr } = await run('jobs', 'wait', later, '--timeout', '1s');
 
-    expect(stderr).toMatch(new RegExp(`^job ${later} waits: it is not due before \\S+Z\n$`));
+    const lines = `^job ${later} waits: it is not due before \\S+Z\njob ${later} is still pending after 1s\n$`;
+    expect(stderr).toMatch(new RegExp(lines));
   });
 });
 
