@@ -6,6 +6,7 @@ export default defineHandler({
   jobType: 'fetch_and_cache',
   routingKey: 'linear',
   payload: order,
+  settings: { API_BASE_URL: 'required' },
   maxAttempts: 5,
   retry: retry.linear({ base: '2s', step: '2s', max: '300s', retryOn: TEMPORARY }),
   run: fetchJoke,

@@ -6,6 +6,7 @@ export default defineHandler({
   jobType: 'fetch_and_cache',
   routingKey: 'scheduled',
   payload: order,
+  settings: { API_BASE_URL: 'required' },
   maxAttempts: 3,
   retry: retry.fixed('2s', { retryOn: TEMPORARY }),
   schedules: { 'fetch-joke': { every: '2m' } },

@@ -5,6 +5,7 @@ import { fetchJoke, order, TEMPORARY } from '../src/fetch-joke.ts';
 export default defineHandler({
   jobType: 'fetch_and_cache',
   payload: order,
+  settings: { API_BASE_URL: 'required' },
   maxAttempts: 5,
   retry: retry.exponential({ base: '2s', factor: 2, max: '300s', jitter: 'none', retryOn: TEMPORARY }),
   run: fetchJoke,

@@ -33,8 +33,12 @@ const UPSERT = `
     on conflict (id) do update set text = excluded.text, fetched_at = now()`;
 
 /** Fetches a joke from the server of the setting `API_BASE_URL`, and stores it. */
-export async function fetchJoke({ payload, signal }: RunContext<z.infer<typeof order>>): Promise<{ joke: number }> {
-  const url = new URL('/joke', process.env.API_BASE_URL);
+export async function fetchJoke({
+  payload,
+  settings,
+  signal,
+}: RunContext<z.infer<typeof order>, 'API_BASE_URL'>): Promise<{ joke: number }> {
+  const url = new URL('/joke', settings.API_BASE_URL);
   const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(payload.timeoutMs)]) });
   if (response.status >= 500) throw new ServerError(`${url} returned ${response.status}`);
   if (!response.ok) throw new Error(`${url} returned ${response.status}`);

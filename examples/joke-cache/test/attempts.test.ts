@@ -10,7 +10,7 @@ import { TEMPORARY } from '../src/fetch-joke.ts';
 import { openWorld } from './world.ts';
 
 const world = await openWorld();
-const { database, server } = world;
+const { database, server, settings } = world;
 beforeEach(() => world.reset());
 after(() => world.close());
 
@@ -25,7 +25,7 @@ async function wrongUrl(): Promise<string> {
 }
 
 test('a wrong URL gives five tries, after 2, 4, 8 and 16 s', async () => {
-  process.env.API_BASE_URL = await wrongUrl();
+  settings.API_BASE_URL = await wrongUrl();
   await enqueue(database, exponential, {});
 
   const runs = await database.drain();
@@ -35,7 +35,7 @@ test('a wrong URL gives five tries, after 2, 4, 8 and 16 s', async () => {
 });
 
 test('the linear policy waits 2, 4, 6 and 8 s', async () => {
-  process.env.API_BASE_URL = await wrongUrl();
+  settings.API_BASE_URL = await wrongUrl();
   await enqueue(database, linear, {});
 
   assert.deepEqual(delays(await database.drain()), [2, 4, 6, 8, null]);
@@ -62,18 +62,18 @@ test('a client timeout of 1 ms is retried', async () => {
 
 test('an error of the server is retried, and an unlisted one is dead at once', async () => {
   server.mood = 503;
-  const busy = await runHandler(exponential, {});
+  const busy = await runHandler(exponential, {}, { settings });
   server.mood = 404;
-  const missing = await runHandler(exponential, {});
+  const missing = await runHandler(exponential, {}, { settings });
 
   assert.deepEqual([busy.outcome, missing.outcome], ['failed', 'dead_letter']);
 });
 
 test('a TypeError of the handler is dead at once, although that of a failed connection is retried', async () => {
   server.mood = 'empty';
-  const own = await runHandler(exponential, {});
-  process.env.API_BASE_URL = await wrongUrl();
-  const connection = await runHandler(exponential, {});
+  const own = await runHandler(exponential, {}, { settings });
+  settings.API_BASE_URL = await wrongUrl();
+  const connection = await runHandler(exponential, {}, { settings });
 
   assert.deepEqual([own.error?.name, own.outcome], ['TypeError', 'dead_letter']);
   assert.deepEqual([connection.error?.name, connection.outcome], ['TypeError', 'failed']);
@@ -82,11 +82,11 @@ test('a TypeError of the handler is dead at once, although that of a failed conn
 
 test('two fetches of one joke leave one row, with the newer time', async () => {
   const times = 'select id, fetched_at from jokes order by id';
-  for (const _ of [1, 2]) await runHandler(scheduled, {});
+  for (const _ of [1, 2]) await runHandler(scheduled, {}, { settings });
   const { rows: before } = await database.query<{ id: number; fetched_at: Date }>(times);
 
   // The server has two jokes, and begins again.
-  await runHandler(scheduled, {});
+  await runHandler(scheduled, {}, { settings });
 
   const { rows } = await database.query<{ id: number; fetched_at: Date }>(times);
   assert.deepEqual(

@@ -11,16 +11,19 @@ import { closeDatabase } from '../src/database.ts';
 export async function openWorld() {
   const server = await startJokeServer(0);
   const handlers = [exponential, linear, scheduled, sweepStalled];
-  const database = await openTestDatabase({ handlers, now: '2027-01-31T00:00:30Z' });
+  /** What `.env` sets; a test may change it. */
+  const settings = { API_BASE_URL: server.url };
+  const database = await openTestDatabase({ handlers, settings, now: '2027-01-31T00:00:30Z' });
   await database.query(readFileSync('schema.sql', 'utf8'));
-  const environment = { DATABASE_URL: database.connectionString, API_BASE_URL: server.url };
+  process.env.DATABASE_URL = database.connectionString;
   return {
     server,
     database,
     handlers,
+    settings,
     /** For a test that starts without jobs and without jokes, on a server that answers. */
     async reset() {
-      Object.assign(process.env, environment);
+      settings.API_BASE_URL = server.url;
       server.mood = 'joke';
       await database.clear();
       await database.query('truncate jokes');
