@@ -8,7 +8,7 @@ create table millrace.unique_keys (
   unique_key text not null,
   job_id bigint not null,
   -- dispatched: while the job waits for its first start. dead_letter: until it is a dead letter or has finished.
-  -- finished: until it has finished. period: until ends_at, whatever becomes of the job.
+  -- finished: until it has finished. period: until ends_at, unless the job is cancelled.
   until text not null,
   -- The key ends then at the latest.
   ends_at timestamptz,
@@ -34,8 +34,8 @@ create function millrace.unique_fault(
       then format('unique_until: expected dispatched, dead_letter or finished, got %s', left(unique_until, 80))
     when on_conflict not in ('skip', 'replace')
       then format('on_conflict: expected skip or replace, got %s', left(on_conflict, 80))
-    when unique_for not between interval '1 millisecond' and interval '36500 days'
-      then format('unique_for: expected more than 0 and at most 36500 days, got %s', unique_for)
+    when unique_for not between interval '1 millisecond' and interval '365 days'
+      then format('unique_for: expected more than 0 and at most 365 days, got %s', unique_for)
     when unique_key is null and unique_by is null and num_nonnulls(unique_for, unique_until, on_conflict) > 0
       then format('%s: expected a unique_key or unique_by with it', case when unique_for is not null then 'unique_for'
         when unique_until is not null then 'unique_until' else 'on_conflict' end)
@@ -92,7 +92,10 @@ begin
         where j.id = k.job_id and j.status = 'pending' and j.started_at is null for share;
     end if;
   end if;
-  return query select k.job_id, millrace.holds_key(k.job_id, k.until, k.ends_at);
+  -- An operator frees a key by cancelling its job. This looks through all days, but only for a key with a period.
+  return query select k.job_id, millrace.holds_key(k.job_id, k.until, k.ends_at) and (k.until <> 'period'
+    or exists (select from millrace.jobs_live j where j.id = k.job_id)
+    or not exists (select from millrace.jobs_finished f where f.id = k.job_id and f.status = 'cancelled'));
 end $$;
 
 -- Gives a job that has not been dispatched another payload and other options; returns whether it did.

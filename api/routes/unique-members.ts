@@ -16,7 +16,7 @@ export const UNIQUE = {
     .union([z.number().positive(), z.string().regex(DURATION)], 'expected seconds, or 30s, 5m, 2h, 1d')
     .optional()
     .meta({
-      description: 'How long the job holds its key, whatever becomes of it; with unique_until, at most so long.',
+      description: 'How long the job holds its key, unless it is cancelled; with unique_until, at most so long.',
     }),
   unique_until: z.enum(['dispatched', 'dead_letter', 'finished']).optional().meta({
     description: 'What ends the hold: the claim of the job, its death or end, or its end. Default: finished.',

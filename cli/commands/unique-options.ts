@@ -18,7 +18,7 @@ export function addUniqueOptions(command: Command): Command {
   return command
     .option('--unique-key <key>', 'insert nothing if another job of this handler holds this key', key)
     .addOption(new Option('--unique-by <what>', 'make the unique key of the payload').choices(['payload']))
-    .option('--unique-for <duration>', 'hold the key for this long, whatever becomes of the job', duration)
+    .option('--unique-for <duration>', 'hold the key for this long, unless the job is cancelled', duration)
     .addOption(
       new Option('--unique-until <status>', 'hold the key until then; with --unique-for, at most that long').choices([
         ...['dispatched', 'dead_letter', 'finished'],

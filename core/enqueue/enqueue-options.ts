@@ -18,6 +18,8 @@ export const ALL_KEYS = '*';
 
 /** A hundred years. */
 const LONGEST_DELAY_SECONDS = 36_500 * 86_400;
+/** A key that a mistake holds must end. */
+const LONGEST_HOLD_SECONDS = 365 * 86_400;
 
 /**
  * Validates the options of a job.
@@ -86,8 +88,8 @@ function checkUnique(options: EnqueueOptions, place: string): void {
     throw new SettingError(`${place}onConflict`, "'skip' or 'replace'", onConflict);
   }
   const held = uniqueFor === undefined ? 1 : seconds(uniqueFor, `${place}uniqueFor`);
-  if (held < 0.001 || held > LONGEST_DELAY_SECONDS) {
-    throw new SettingError(`${place}uniqueFor`, '1ms to 36500d', uniqueFor);
+  if (held < 0.001 || held > LONGEST_HOLD_SECONDS) {
+    throw new SettingError(`${place}uniqueFor`, '1ms to 365d', uniqueFor);
   }
   if (uniqueKey !== undefined || uniqueBy !== undefined) return;
   for (const [name, value] of Object.entries({ uniqueFor, uniqueUntil, onConflict })) {

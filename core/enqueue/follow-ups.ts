@@ -35,6 +35,7 @@ export class FollowUps {
       if (onDeadChild !== 'wait' && onDeadChild !== 'continue') {
         throw new SettingError('onDeadChild', "'wait' or 'continue'", onDeadChild);
       }
+      checkWaiting(next);
       for (const name of ['uniqueKey', 'uniqueBy'] as const) {
         if (next?.[name] === undefined) continue;
         throw new SettingError(`onAllFinished.${name}`, 'no key: a job with the key may run already', next[name]);
@@ -72,7 +73,8 @@ export class FollowUps {
 
   private add(group: string, jobs: number): void {
     if (this.jobs + jobs > MOST_JOBS) {
-      throw new SettingError('enqueue', `at most ${MOST_JOBS} jobs in one attempt`, this.jobs + jobs);
+      const most = `at most ${MOST_JOBS} jobs in one attempt, each onAllFinished included (children can enqueue others)`;
+      throw new SettingError('enqueue', most, this.jobs + jobs);
     }
     if (this.text + group.length > MOST_TEXT) {
       throw new SettingError('enqueue', `payloads of at most 8 MB together in one attempt`, this.text + group.length);
@@ -81,6 +83,15 @@ export class FollowUps {
     this.jobs += jobs;
     this.text += group.length;
   }
+}
+
+/** Rejects a definition in place of a job, and an option that belongs beside the job. */
+function checkWaiting(next: unknown): void {
+  const { jobType, onDeadChild } = (next ?? {}) as Record<string, unknown>;
+  if (jobType !== undefined) throw new SettingError('onAllFinished', 'a job, { handler, payload }', next);
+  if (onDeadChild === undefined) return;
+  const message = 'onAllFinished.onDeadChild: onDeadChild is an option beside onAllFinished, not in it';
+  throw new SettingError('onAllFinished.onDeadChild', '', onDeadChild, message);
 }
 
 async function recordsOf(jobs: readonly NewJob[]): Promise<string[]> {

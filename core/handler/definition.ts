@@ -125,8 +125,8 @@ export interface EnqueueOptions {
   /** Makes the key of the payload: equal JSON values have equal keys. Excludes `uniqueKey`. */
   readonly uniqueBy?: 'payload' | undefined;
   /**
-   * How long from its insert the job holds its key, whatever becomes of it: `10m`, or seconds. With `uniqueUntil`, it
-   * holds the key at most so long.
+   * How long from its insert the job holds its key, unless it is cancelled: `10m`, or seconds, at most 365 days. With
+   * `uniqueUntil`, it holds the key at most so long.
    */
   readonly uniqueFor?: Duration | undefined;
   /**

@@ -35,9 +35,9 @@ describe('what is refused by name', () => {
     [`unique_by => 'id'`, 'unique_by: expected payload, got id'],
     [`unique_key => 'k', unique_until => 'succeeded'`, 'unique_until: expected dispatched, dead_letter or finished'],
     [`unique_key => 'k', on_conflict => 'update'`, 'on_conflict: expected skip or replace, got update'],
-    [`unique_key => 'k', unique_for => '0s'`, 'unique_for: expected more than 0 and at most 36500 days'],
+    [`unique_key => 'k', unique_for => '0s'`, 'unique_for: expected more than 0 and at most 365 days'],
     [`unique_key => 'k', unique_for => '-1m'`, 'unique_for: expected more than 0'],
-    [`unique_key => 'k', unique_for => '102 years'`, 'unique_for: expected more than 0 and at most 36500 days'],
+    [`unique_key => 'k', unique_for => '366 days'`, 'unique_for: expected more than 0 and at most 365 days'],
     [`unique_key => '', unique_for => '1m'`, 'unique_key is 1 to 500 characters'],
   ])('%s', async (options, message) => {
     await expect(enqueue(options)).rejects.toThrow(message);

@@ -26,6 +26,7 @@ const TO = {
   failed: `update millrace.jobs_live
     set status = 'failed', attempts = 1, started_at = now(), next_retry_at = now() + interval '1 hour'`,
   dead_letter: `update millrace.jobs_live set status = 'dead_letter', attempts = 1, started_at = now(), claim_no = 1`,
+  skipped: 'select millrace.finish_late(array_agg(id)) from millrace.jobs_live',
   cancelled: 'select millrace.cancel(id) from millrace.jobs_live',
 } as const;
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { enqueue } from '../../../core/enqueue/enqueue.ts';
 import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import { cancel } from '../../../core/jobs/cancel.ts';
 import { deleteJob } from '../../../core/jobs/delete.ts';
@@ -145,37 +144,13 @@ describe('a job that waits for children', () => {
   });
 });
 
-it.each([{ uniqueKey: 'once' }, { uniqueBy: 'payload' } as const])(
-  'a key for the job that waits is refused, because a job with the key may run already: %j',
-  async (key) => {
-    const { records, ids } = await engine.deliver(1);
-    engine.work = ({ enqueueChildren }) =>
-      enqueueChildren([], { onAllFinished: { handler: merge, payload: {}, ...key } });
-
-    await engine.run(records);
-
-    const expected = expect.stringContaining(`onAllFinished.${Object.keys(key)}`);
-    expect(await engine.state(ids[0]!)).toMatchObject({ last_error: expected });
-  },
-);
-
-it('a child whose key a finished job still holds has finished', async () => {
-  const held = { handler: merge, payload: {}, uniqueKey: 'hourly', uniqueFor: '1h' };
-  const { id } = await enqueue(engine.database.pool, merge, {}, { uniqueKey: 'hourly', uniqueFor: '1h' });
-  await engine.sql('select millrace.cancel($1)', [id]);
-  const { records } = await engine.deliver(1);
-  engine.work = ({ enqueueChildren }) => enqueueChildren([held], { onAllFinished: { handler: merge, payload: 2 } });
-  await engine.run(records);
-
-  expect(await look(engine)).toBe(1);
-  expect(await engine.sql('select children::text[] from millrace.job_joins')).toEqual([{ children: [id] }]);
-});
-
 it.each([
   [{ onAllFinished: { handler: merge, payload: {} }, onDeadChild: 'stop' }, /^onDeadChild: expected 'wait' or/],
   [{ onAllFinished: { payload: {} } }, /^onAllFinished.handler: expected the definition/],
   [{}, /^onAllFinished.handler: expected the definition/],
   [{ onFinished: {} }, /unknown option onFinished/],
+  [{ onAllFinished: merge }, /^onAllFinished: expected a job, \{ handler, payload \}/],
+  [{ onAllFinished: { handler: merge, payload: 1, onDeadChild: 'wait' } }, /^onAllFinished.onDeadChild: .* beside/],
 ])('wrong options are refused by name: %j', async (options, message) => {
   const { records, ids } = await engine.deliver(1);
   engine.work = ({ enqueueChildren }) => enqueueChildren([], options as never);
