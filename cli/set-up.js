@@ -1,21 +1,31 @@
 // Plain JavaScript for any Node since 20 and without packages: `npm start` and `npm test` run it first. It installs the
-// packages of package-lock.json when node_modules differs.
+// packages of package-lock.json when node_modules differs; for `npm start` (`set-up.js start`), only those that it
+// requires.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Measured on Linux x64 with an empty npm cache. */
-const SIZE = '340 MB to download, 820 MB on disk, Node 24 and Postgres 18 included';
+const SIZES = { start: '130 MB to download, 330 MB on disk', all: '360 MB to download, 870 MB on disk' };
+
+/** npm keeps a list of what it has installed beside the packages. */
+const LIST = 'node_modules/.package-lock.json';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const listed = readPackages('package-lock.json');
+const installed = existsSync(join(root, LIST)) ? readPackages(LIST) : undefined;
+const isForStart = process.argv[2] === 'start';
 const reason = findDifference();
 
 if (reason !== undefined) {
-  const count = Math.round(Object.values(listed).filter(isInstalled).length / 10) * 10;
-  console.log(`${reason}: npm ci installs about ${count} packages (${SIZE}).`);
-  process.exitCode = install();
+  // A folder that has the packages of the tests keeps them.
+  const isWhole = !isForStart || Object.keys(installed ?? {}).some((folder) => listed[folder]?.dev);
+  const packages = Object.values(listed).filter((entry) => isInstalled(entry) && (isWhole || !entry.dev));
+  const count = Math.round(packages.length / 10) * 10;
+  const size = `${SIZES[isWhole ? 'all' : 'start']}, Node 24 and Postgres 18 included`;
+  console.log(`${reason}: npm ci installs about ${count} packages (${size}).`);
+  process.exitCode = install(isWhole ? [] : ['--omit=dev']);
 }
 
 /** Reads the packages of a lockfile by their folders, without the project itself. */
@@ -24,10 +34,9 @@ function readPackages(file) {
   return packages;
 }
 
-/** Compares node_modules with package-lock.json; npm keeps a list of what it has installed beside the packages. */
+/** Compares node_modules with package-lock.json. */
 function findDifference() {
-  if (!existsSync(join(root, 'node_modules/.package-lock.json'))) return 'node_modules is missing';
-  const installed = readPackages('node_modules/.package-lock.json');
+  if (installed === undefined) return 'node_modules is missing';
   for (const [folder, { version, integrity }] of Object.entries(installed)) {
     if (listed[folder]?.version !== version || listed[folder].integrity !== integrity) {
       const expected = listed[folder]?.version ?? 'none';
@@ -40,6 +49,7 @@ function findDifference() {
 
 /** Returns whether npm installs a package: it omits optional packages for other machines, and their dependencies. */
 function isRequired(entry) {
+  if (isForStart && entry.dev) return false;
   return !entry.optional || (entry.os !== undefined && entry.libc === undefined && fitsThisMachine(entry));
 }
 
@@ -58,10 +68,12 @@ function nameOf(folder) {
 }
 
 /** Runs npm ci without the project's node_modules on the PATH: npm would otherwise run on the Node that it replaces. */
-function install() {
+function install(options) {
   const path = (process.env.PATH ?? '').split(delimiter).filter((entry) => entry !== join(root, 'node_modules/.bin'));
   const env = { ...process.env, PATH: path.join(delimiter) };
-  const { status, error } = spawnSync('npm', ['ci', '--no-fund', '--no-audit'], { cwd: root, env, stdio: 'inherit' });
+  const { status, error } = spawnSync('npm', ['ci', '--no-fund', '--no-audit', ...options], {
+    ...{ cwd: root, env, stdio: 'inherit' },
+  });
   if (error) console.error(`npm cannot be run: ${error.message}`);
   return status ?? 1;
 }

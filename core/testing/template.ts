@@ -43,10 +43,11 @@ export async function dropDatabase(server: Database, name: string): Promise<void
 /**
  * Returns the name of the migrated database that others are copied from, and creates it if it is missing. Its name
  * depends on the migrations. Several processes can do this at the same time: one creates it, and the others wait.
+ * @param migrations their folder; default: that of this release.
  * @throws Error if it belongs to another login: its triggers would run with the rights of this login
  */
-export async function ensureTemplate(server: Database, url: string): Promise<string> {
-  const name = `millrace_template_${hashOfMigrations()}`;
+export async function ensureTemplate(server: Database, url: string, migrations = ownMigrations()): Promise<string> {
+  const name = `millrace_template_${hashOf(migrations)}`;
   if (await exists(server, name)) return name;
   const limits = { statementMs: PATIENCE_MS, idleMs: PATIENCE_MS };
   await server.transaction(async (tx) => {
@@ -54,20 +55,20 @@ export async function ensureTemplate(server: Database, url: string): Promise<str
     if (await exists(tx, name)) return;
     // A process that was killed leaves an incomplete draft.
     await dropDatabase(server, `${name}_draft`);
-    await makeTemplate(server, url, `${name}_draft`);
+    await makeTemplate(server, withDatabase(url, `${name}_draft`), migrations);
     await run(server, RENAME_DATABASE, [`${name}_draft`, name]);
   }, limits);
   return name;
 }
 
 /** Creates a migrated database. */
-async function makeTemplate(server: Database, url: string, name: string): Promise<void> {
-  await copyDatabase(server, name, 'template0');
-  await migrate({ connectionString: withDatabase(url, name), log: SILENT });
+async function makeTemplate(server: Database, url: string, migrations: string): Promise<void> {
+  await copyDatabase(server, new URL(url).pathname.slice(1), 'template0');
+  await migrate({ connectionString: url, folder: migrations, log: SILENT });
 }
 
-function hashOfMigrations(): string {
-  const checksums = readMigrations(ownMigrations()).map(({ name, checksum }) => `${name} ${checksum}`);
+function hashOf(migrations: string): string {
+  const checksums = readMigrations(migrations).map(({ name, checksum }) => `${name} ${checksum}`);
   return createHash('sha256').update(checksums.join('\n')).digest('hex').slice(0, 12);
 }
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const MACHINE = { os: [process.platform], cpu: [process.arch] };
@@ -23,7 +23,7 @@ const LISTED = {
 const INSTALLED = Object.fromEntries(Object.entries(LISTED).slice(0, 3));
 
 /** Returns the output in a project with these packages, with an npm that prints its arguments. */
-async function setUp(installed: object | undefined, listed: object = LISTED): Promise<string> {
+async function setUp(installed: object | undefined, listed: object = LISTED, args: string[] = []): Promise<string> {
   const folder = await temporaryFolder();
   const lockfile = (packages: object) => JSON.stringify({ packages });
   for (const name of ['cli', 'bin', 'node_modules']) await mkdir(join(folder, name));
@@ -33,7 +33,9 @@ async function setUp(installed: object | undefined, listed: object = LISTED): Pr
   await writeFile(join(folder, 'bin/npm'), '#!/bin/sh\necho npm "$@" in "$PWD"\n', { mode: 0o755 });
   if (installed) await writeFile(join(folder, 'node_modules/.package-lock.json'), lockfile(installed));
   const PATH = `${folder}/node_modules/.bin:${folder}/bin:${process.env.PATH}`;
-  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'cli/set-up.js')], { env: { PATH } });
+  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'cli/set-up.js'), ...args], {
+    env: { PATH },
+  });
   return stdout.replaceAll(folder, 'FOLDER');
 }
 
@@ -64,4 +66,27 @@ it('names the package that differs', async () => {
   const output = await setUp(INSTALLED, { ...LISTED, 'node_modules/zod': { version: '4.1.0', integrity: 'sha512-z' } });
 
   expect(output).toMatch(/^package-lock\.json has zod 4\.1\.0 and node_modules has 4\.0\.0: /);
+});
+
+describe('for npm start', () => {
+  const dev = { version: '5.0.0', integrity: 'sha512-v', dev: true };
+  const listed = { ...LISTED, 'node_modules/vitest': dev, 'node_modules/knip': dev };
+
+  it('installs only what it requires, and says how much that is', async () => {
+    const [start, all] = [await setUp(undefined, listed, ['start']), await setUp(undefined, listed)];
+
+    expect(start).toMatch(/\(130 MB to download, .*\)\.\nnpm ci --no-fund --no-audit --omit=dev in FOLDER\n$/);
+    expect(all).toMatch(/\(360 MB to download, .*\)\.\nnpm ci --no-fund --no-audit in FOLDER\n$/);
+  });
+
+  it('installs nothing more while only packages of the tests are missing; npm test then installs them', async () => {
+    expect(await setUp(INSTALLED, listed, ['start'])).toBe('');
+    expect(await setUp(INSTALLED, listed)).toMatch(/^node_modules lacks vitest: .*\nnpm ci --no-fund --no-audit in/);
+  });
+
+  it('keeps the packages of the tests in a folder that has some', async () => {
+    const output = await setUp({ 'node_modules/vitest': dev }, listed, ['start']);
+
+    expect(output).toMatch(/^node_modules lacks zod: .*360 MB.*\nnpm ci --no-fund --no-audit in FOLDER\n$/);
+  });
 });

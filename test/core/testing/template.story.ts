@@ -1,41 +1,34 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, inject, it, onTestFinished, vi } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { dropDatabase, ensureTemplate, openServer } from '../../../core/testing/template.ts';
 import { createDatabase } from '../../support/database.ts';
 import { createLogin } from '../../support/runtime-engine.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-const own = vi.hoisted(() => ({ migrations: '' }));
-vi.mock('../../../core/postgres/migration-files.ts', async (original) => ({
-  ...(await original<typeof import('../../../core/postgres/migration-files.ts')>()),
-  ownMigrations: () => own.migrations,
-}));
-
 /** Returns a server, and the name of the template for a release whose migrations no other test has. */
 async function openRelease() {
   const folder = await temporaryFolder();
   await writeFile(join(folder, '0001_only.sql'), `select '${randomBytes(6).toString('hex')}'`);
-  own.migrations = folder;
   const { url } = inject('postgres');
   const server = openServer(url);
-  const name = await ensureTemplate(server, url);
+  const name = await ensureTemplate(server, url, folder);
   onTestFinished(async () => {
     await dropDatabase(server, name);
     await server.close();
   });
-  return { server, url, name };
+  return { server, url, name, folder };
 }
 
 it('a template of this login or of a superuser is used again', async () => {
-  const { server, url, name } = await openRelease();
+  const { server, url, name, folder } = await openRelease();
 
-  expect(await ensureTemplate(server, url)).toBe(name);
+  expect(await ensureTemplate(server, url, folder)).toBe(name);
 });
 
 it('a template of another login is not used, whose triggers would have the rights of the tests', async () => {
-  const { server, url, name } = await openRelease();
+  const { server, url, name, folder } = await openRelease();
   const database = await createDatabase();
   const login = await createLogin(database, 'millrace_app');
   onTestFinished(async () => {
@@ -44,6 +37,6 @@ it('a template of another login is not used, whose triggers would have the right
   });
   await database.pool.query(`alter database ${name} owner to ${login.name}`);
 
-  await expect(ensureTemplate(server, url)).rejects.toThrow(`the database ${name} belongs to ${login.name}`);
+  await expect(ensureTemplate(server, url, folder)).rejects.toThrow(`the database ${name} belongs to ${login.name}`);
   await database.pool.query(`alter database ${name} owner to current_user`);
 });
