@@ -53,7 +53,7 @@ describe.each(Object.entries(CLIENTS))('a transaction of %s', (_name, open) => {
     const job = await client.placeOrder(order);
 
     const { rows } = await pool.query('select id, payload from millrace.jobs');
-    expect(job).toEqual({ id: rows[0].id, deduplicated: false });
+    expect(job).toEqual({ id: rows[0].id, deduplicated: false, replaced: false });
     expect(rows).toEqual([{ id: job.id, payload: order }]);
     expect(await orders()).toEqual([order]);
   });
