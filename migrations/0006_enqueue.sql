@@ -141,6 +141,13 @@ begin
               and j.unique_key = enqueue.unique_key and j.unique_until is null)
         on conflict on constraint unique_keys_pkey do nothing;
       is_free := found;
+    elsif ended_id is not null then
+      -- The job whose hold has ended may become pending again, and would hold the key beside this one. The row stays,
+      -- so that another caller waits for it.
+      update millrace.unique_keys k set job_id = new_id, until = 'finished', ends_at = millrace.clock()
+        where k.job_type = enqueue.job_type and k.routing_key = enqueue.routing_key
+          and k.unique_key = enqueue.unique_key and k.job_id = ended_id;
+      is_free := found;
     end if;
     if is_free then
       insert into millrace.jobs_live as j
@@ -152,7 +159,7 @@ begin
           where enqueue.unique_key is null or key_until is not null or not exists (
             select from millrace.unique_keys k
               where k.job_type = enqueue.job_type and k.routing_key = enqueue.routing_key
-                and k.unique_key = enqueue.unique_key and k.job_id is distinct from ended_id)
+                and k.unique_key = enqueue.unique_key and k.job_id <> new_id)
         on conflict (job_type, routing_key, unique_key) where unique_key is not null and unique_until is null do nothing;
       if found then
         return query select new_id, false, false;

@@ -125,11 +125,13 @@ const PRUNE_JOINS = `
       returning 1
   )
   select count(*)::integer as rows, case when count(*) = $3 then coalesce($1::text, '') end as position from gone`;
-// A pass checks all keys, in their order. An enqueue may give a key that has ended to another job meanwhile.
+// A pass checks all keys, in their order. An enqueue may give a key that has ended to another job meanwhile. The key of
+// an unfinished job stays: the job may become pending again, and then holds it again.
 const PRUNE_UNIQUE_KEYS = `
   with looked as materialized (
     select k.job_type, k.routing_key, k.unique_key, k.job_id,
-           not millrace.holds_key(k.job_id, k.until, k.ends_at) as ended
+           not millrace.holds_key(k.job_id, k.until, k.ends_at) and (coalesce(k.ends_at <= millrace.clock(), false)
+             or not exists (select from millrace.jobs_live j where j.id = k.job_id)) as ended
       from millrace.unique_keys k
       where (k.job_type, k.routing_key, k.unique_key)
         > (coalesce($1::jsonb ->> 0, ''), coalesce($1::jsonb ->> 1, ''), coalesce($1::jsonb ->> 2, ''))
