@@ -38,6 +38,10 @@ begin
   if l.ids is null then
     return;
   end if;
+  if 'cancelled' = any(l.statuses) then
+    perform millrace.free_keys(array(
+      select e.id from unnest(l.ids, l.statuses) as e(id, status) where e.status = 'cancelled'));
+  end if;
   return query
   with ended as (
     -- By id, not by ctid: this statement does not see the place of a row that changed just before it was locked. The

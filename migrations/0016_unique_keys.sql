@@ -60,8 +60,24 @@ create function millrace.holds_key(job_id bigint, until text, ends_at timestampt
         else true end))
 $$;
 
+-- Locks a job that waits for its first start, if it still does when another transaction no longer has its lock.
+create function millrace.lock_waiting_job(job_id bigint, to_replace boolean) returns void
+  language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
+  as $$
+begin
+  -- Two callers that replace cannot both begin with a shared lock.
+  if to_replace then
+    perform from millrace.jobs_live j
+      where j.id = lock_waiting_job.job_id and j.status = 'pending' and j.started_at is null for no key update;
+  else
+    perform from millrace.jobs_live j
+      where j.id = lock_waiting_job.job_id and j.status = 'pending' and j.started_at is null for share;
+  end if;
+end $$;
+
 -- The job with a key, and whether it holds the key. The claim skips a job that is locked, so a key that ends at the
--- claim does not end before the caller commits: what the caller has written is there when that job starts.
+-- claim does not end before the caller commits: what the caller has written is there when that job starts. A job to
+-- replace is locked too: another transaction may be cancelling it, and the payload would be lost with it.
 create function millrace.find_key_holder(job_type text, routing_key text, unique_key text, to_replace boolean)
   returns table (job_id bigint, holds boolean)
   language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
@@ -69,11 +85,16 @@ create function millrace.find_key_holder(job_type text, routing_key text, unique
 #variable_conflict use_column
 declare
   k millrace.unique_keys;
+  indexed_id bigint;
 begin
-  return query select j.id, true from millrace.jobs_live j
+  select j.id into indexed_id from millrace.jobs_live j
     where j.job_type = find_key_holder.job_type and j.routing_key = find_key_holder.routing_key
       and j.unique_key = find_key_holder.unique_key and j.unique_until is null;
   if found then
+    if to_replace then
+      perform millrace.lock_waiting_job(indexed_id, to_replace);
+    end if;
+    return query select j.id, true from millrace.jobs_live j where j.id = indexed_id;
     return;
   end if;
   select * into k from millrace.unique_keys u
@@ -82,21 +103,27 @@ begin
   if not found then
     return;
   end if;
-  if k.until = 'dispatched' then
-    -- Two callers that replace cannot both begin with a shared lock.
-    if to_replace then
-      perform from millrace.jobs_live j
-        where j.id = k.job_id and j.status = 'pending' and j.started_at is null for no key update;
-    else
-      perform from millrace.jobs_live j
-        where j.id = k.job_id and j.status = 'pending' and j.started_at is null for share;
-    end if;
+  if to_replace or k.until = 'dispatched' then
+    perform millrace.lock_waiting_job(k.job_id, to_replace);
   end if;
-  -- An operator frees a key by cancelling its job. This looks through all days, but only for a key with a period.
-  return query select k.job_id, millrace.holds_key(k.job_id, k.until, k.ends_at) and (k.until <> 'period'
-    or exists (select from millrace.jobs_live j where j.id = k.job_id)
-    or not exists (select from millrace.jobs_finished f where f.id = k.job_id and f.status = 'cancelled'));
+  return query select u.job_id, millrace.holds_key(u.job_id, u.until, u.ends_at) from millrace.unique_keys u
+    where u.job_type = find_key_holder.job_type and u.routing_key = find_key_holder.routing_key
+      and u.unique_key = find_key_holder.unique_key and u.job_id = k.job_id;
 end $$;
+
+-- Frees the keys of cancelled jobs, which hold none even if their period is not over. A row that is locked is one whose
+-- hold has ended: another transaction is giving the key to its own job.
+create function millrace.free_keys(job_ids bigint[]) returns void
+  language sql security definer set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  as $$
+  delete from millrace.unique_keys k where k.ctid = any(array(
+    select u.ctid from millrace.jobs_live j
+      join millrace.unique_keys u on u.job_type = j.job_type and u.routing_key = j.routing_key
+        and u.unique_key = j.unique_key and u.job_id = j.id
+      where j.id = any(job_ids) and j.unique_until is not null
+      for update of u skip locked))
+$$;
 
 -- Gives a job that has not been dispatched another payload and other options; returns whether it did.
 create function millrace.replace_job(
@@ -123,7 +150,9 @@ end $$;
 
 revoke execute on function millrace.key_end(interval, text), millrace.payload_key(jsonb),
   millrace.unique_fault(text, text, interval, text, text), millrace.holds_key(bigint, text, timestamptz),
-  millrace.find_key_holder(text, text, text, boolean),
+  millrace.lock_waiting_job(bigint, boolean), millrace.find_key_holder(text, text, text, boolean),
+  millrace.free_keys(bigint[]),
   millrace.replace_job(bigint, jsonb, timestamptz, integer, integer, text, text, timestamptz, text) from public;
 grant execute on function millrace.payload_key(jsonb) to millrace_app, millrace_runtime;
-grant execute on function millrace.holds_key(bigint, text, timestamptz) to millrace_runtime;
+grant execute on function millrace.holds_key(bigint, text, timestamptz), millrace.free_keys(bigint[])
+  to millrace_runtime;

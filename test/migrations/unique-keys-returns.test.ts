@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { deleteJob } from '../../core/jobs/delete.ts';
 import { historyPrunes } from '../../core/upkeep/prune.ts';
+import { createClient } from '../support/database.ts';
 import { openUniqueWorld } from './unique-world.ts';
 
-const { pool, db, enqueue, move } = await openUniqueWorld();
+const { pool, db, appUrl, enqueue, move } = await openUniqueWorld();
 
 /** The jobs that hold the key, by the index and by the table. */
 const HOLDERS = `
@@ -65,3 +67,40 @@ it('one of many callers at once gets the key of a dead job, whatever the end of 
   expect(verdicts.filter(({ deduplicated }) => !deduplicated)).toHaveLength(1);
   expect((await pool.query(HOLDERS)).rows).toEqual([{ id: verdicts[0]?.id }]);
 });
+
+describe('a cancelled job with unique_for', () => {
+  const options = `unique_key => 'k', unique_for => '1h'`;
+
+  it('holds no key after it was deleted or its day was pruned', async () => {
+    const first = await enqueue(options);
+    await move('cancelled');
+    expect(await deleteJob(db, first.id)).toBe('deleted');
+
+    expect(await enqueue(options)).toMatchObject({ deduplicated: false });
+  });
+});
+
+it.each([`unique_until => 'dispatched'`, `unique_until => 'dead_letter'`, `unique_for => '1h'`])(
+  'replace with %s waits for an unfinished cancel of the job, and inserts another one',
+  async (end) => {
+    const first = await enqueue(`unique_key => 'k', ${end}`, { n: 1 });
+    const client = await createClient(appUrl);
+    await client.query('begin');
+    await client.query('select millrace.cancel($1)', [first.id]);
+
+    const replacing = enqueue(`unique_key => 'k', ${end}, on_conflict => 'replace'`, { n: 2 });
+    await expect
+      .poll(
+        async () =>
+          (
+            await pool.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock'
+        and datname = current_database()`)
+          ).rowCount,
+      )
+      .toBe(1);
+    await client.query('commit');
+
+    expect(await replacing).toMatchObject({ deduplicated: false, replaced: false });
+    expect((await pool.query('select payload from millrace.jobs_live')).rows).toEqual([{ payload: { n: 2 } }]);
+  },
+);
