@@ -77,7 +77,7 @@ create table millrace.jobs (
   constraint "start_by is in the years 1 to 9999"
     check (start_by >= timestamptz '0001-01-01 00:00:00+00' and start_by < timestamptz '10000-01-01 00:00:00+00'),
   constraint "unique_key is 1 to 500 characters" check (char_length(unique_key) between 1 and 500),
-  constraint "unique_until is dispatched, dead_letter, finished or period, and has a unique_key"
+  constraint "unique_until is one of four words, and has a unique_key"
     check (unique_until is null
       or unique_key is not null and unique_until in ('dispatched', 'dead_letter', 'finished', 'period')),
   constraint "group_key is 1 to 500 characters" check (char_length(group_key) between 1 and 500),

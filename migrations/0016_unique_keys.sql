@@ -148,10 +148,28 @@ begin
   return found;
 end $$;
 
+-- Refuses to change such a key by hand: its row of unique_keys would still hold the former one. A statement trigger
+-- fires for the table that the statement names. The engine names jobs_live, so this costs it nothing.
+create function millrace.refuse_key_change() returns trigger
+  language plpgsql set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  if exists (select from before_update b join after_update a on a.id = b.id
+      where b.unique_until is not null and a.unique_key is distinct from b.unique_key) then
+    raise exception 'unique_key: the key of a job with unique_for or unique_until does not change'
+      using errcode = 'object_not_in_prerequisite_state',
+        hint = 'select millrace.cancel(id) frees the key; enqueue a job with the other key.';
+  end if;
+  return null;
+end $$;
+create trigger refuse_key_change after update on millrace.jobs
+  referencing old table as before_update new table as after_update
+  for each statement execute function millrace.refuse_key_change();
+
 revoke execute on function millrace.key_end(interval, text), millrace.payload_key(jsonb),
   millrace.unique_fault(text, text, interval, text, text), millrace.holds_key(bigint, text, timestamptz),
   millrace.lock_waiting_job(bigint, boolean), millrace.find_key_holder(text, text, text, boolean),
-  millrace.free_keys(bigint[]),
+  millrace.free_keys(bigint[]), millrace.refuse_key_change(),
   millrace.replace_job(bigint, jsonb, timestamptz, integer, integer, text, text, timestamptz, text) from public;
 grant execute on function millrace.payload_key(jsonb) to millrace_app, millrace_runtime;
 grant execute on function millrace.holds_key(bigint, text, timestamptz), millrace.free_keys(bigint[])

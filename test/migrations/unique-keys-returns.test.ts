@@ -104,3 +104,18 @@ it.each([`unique_until => 'dispatched'`, `unique_until => 'dead_letter'`, `uniqu
     expect((await pool.query('select payload from millrace.jobs_live')).rows).toEqual([{ payload: { n: 2 } }]);
   },
 );
+
+it('an update by hand cannot change a key that lasts in another way than until its job has finished', async () => {
+  await enqueue(`unique_key => 'k', unique_until => 'dispatched'`);
+
+  await expect(pool.query(`update millrace.jobs set unique_key = 'other'`)).rejects.toMatchObject({
+    code: '55000',
+    message: 'unique_key: the key of a job with unique_for or unique_until does not change',
+  });
+  await pool.query(`update millrace.jobs set unique_key = 'k', priority = 1`);
+  await pool.query('delete from millrace.jobs_live; delete from millrace.unique_keys');
+  await enqueue(`unique_key => 'k'`);
+  await pool.query(`update millrace.jobs set unique_key = 'other'`);
+
+  expect(await enqueue(`unique_key => 'k'`)).toMatchObject({ deduplicated: false });
+});
