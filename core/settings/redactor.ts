@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 /** A shorter value would replace parts of ordinary words, and protects little. */
 const SHORTEST_REDACTED = 6;
 /** Values of one secret that are replaced: the present one, and those of its last rotations. */
@@ -8,7 +10,7 @@ const REDACTED = '***';
 export interface Redactor {
   /** Adds the value of a secret. Earlier values of it are also replaced: a running attempt can have one. */
   add(name: string, value: string): void;
-  /** Returns the text with `***` for each value, also in the form that it has inside of JSON. */
+  /** Returns the text with `***` for each value, also in the form that it has inside of JSON or of a URL. */
   redact(text: string): string;
 }
 
@@ -22,16 +24,42 @@ export function openRedactor(): Redactor {
       values.set(name, [value, ...known.filter((one) => one !== value)].slice(0, MOST_VALUES));
       needles = needlesOf([...values.values()].flat());
     },
-    redact: (text) => needles.reduce((rest, needle) => rest.replaceAll(needle, REDACTED), text),
+    redact: (text) => {
+      const rest = needles.reduce((given, needle) => given.replaceAll(needle, REDACTED), text);
+      return redactCut(rest, needles);
+    },
   };
 }
 
 /** Returns what to replace, the longest first, because one value can contain another. */
 function needlesOf(values: readonly string[]): string[] {
   const all = values.flatMap((value) => [value.trim(), ...textsIn(value)]);
-  const forms = all.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]);
-  const long = [...new Set(forms)].filter((form) => form.length >= SHORTEST_REDACTED);
+  const long = [...new Set(all.flatMap(formsOf))].filter((form) => form.length >= SHORTEST_REDACTED);
   return long.toSorted((one, other) => other.length - one.length);
+}
+
+/** Returns the forms of a value in texts: as it is, in JSON, in an object that `inspect` shows, and in URLs. */
+function formsOf(value: string): string[] {
+  const text = value.toWellFormed();
+  const quoted = [JSON.stringify(value), inspect(value, { breakLength: Number.POSITIVE_INFINITY })];
+  const form = new URLSearchParams({ '': text }).toString().slice(1);
+  return [value, ...quoted.map((one) => one.slice(1, -1)), encodeURIComponent(text), encodeURI(text), form];
+}
+
+/** Where a long text was cut, before its original length. */
+const CUT = '… (';
+
+/** Replaces the beginning of a value at the place where the text was cut before it was given here. */
+function redactCut(text: string, needles: readonly string[]): string {
+  const at = text.lastIndexOf(CUT);
+  if (at < 0) return text;
+  const kept = text.slice(0, at);
+  for (const needle of needles) {
+    for (let length = needle.length - 1; length >= SHORTEST_REDACTED; length--) {
+      if (kept.endsWith(needle.slice(0, length))) return `${kept.slice(0, -length)}${REDACTED}${text.slice(at)}`;
+    }
+  }
+  return text;
 }
 
 /** Members of a secret that are secret themselves: others, such as the name of a database, occur in many texts. */

@@ -1,5 +1,7 @@
+import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
 import { openLog } from '../../../core/log.ts';
+import { describe as describeThrown } from '../../../core/run/attempt/described.ts';
 import { openRedactor } from '../../../core/settings/redactor.ts';
 
 function redactorOf(...values: string[]) {
@@ -21,6 +23,28 @@ it('replaces a secret in the form that it has inside of JSON', () => {
   const line = redact(JSON.stringify({ event: 'failed', message: `bad key ${key}` }));
 
   expect(JSON.parse(line).message.trim()).toBe('bad key ***');
+});
+
+const KEY = `wJalr/K7"MD+bP x'\\ö\n=`;
+
+it.each([
+  ['a query', (key: string) => `https://a.example/?${new URLSearchParams({ key })}`, 'https://a.example/?key=***'],
+  ['a part of a URL', (key: string) => `/v1/${encodeURIComponent(key)}/x`, '/v1/***/x'],
+  ['a URL', (key: string) => `/v1/${encodeURI(key)}/x`, '/v1/***/x'],
+  ['an object that inspect shows', (key: string) => inspect({ key }), '***'],
+])('replaces a secret in the form that it has inside of %s', (_where, print, expected) => {
+  expect(redactorOf(KEY).redact(print(KEY))).toContain(expected);
+});
+
+it.each([20, 12, 6])('replaces the %i characters of a secret that are left where a message was cut', (left) => {
+  const secret = 'a-long-secret-of-many-characters';
+  const message = `${secret.padStart(8000, 'x')}${'y'.repeat(200)}`;
+  const { message: whole } = describeThrown(new Error(message));
+  const kept = whole.lastIndexOf('… (');
+
+  const text = describeThrown(new Error(`${'x'.repeat(kept - left)}${secret}${'y'.repeat(300)}`), redactorOf(secret));
+
+  expect(text.message).toMatch(/x\*\*\*… \(cut, \d+ characters in all\)$/);
 });
 
 it('replaces the passwords, tokens and keys in a secret that is a JSON object', () => {
