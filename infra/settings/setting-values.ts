@@ -66,6 +66,9 @@ export function checkIamScopes(name: string, given: Record<string, unknown>): Re
 const SECRET_NAME = /PASS(WORD|WD|PHRASE)|SECRET|TOKEN|CREDENTIAL|PRIVATE|API_?KEY|ACCESS_?KEY/i;
 const SECRET_VALUE =
   /:\/\/[^/@\s]*:[^/@\s]+@|-----BEGIN|^(sk|rk)_live_|^(AKIA|ASIA)[A-Z0-9]{16}$|^(ghp|gho|glpat|xox[bp])[_-]/;
+/** A secret in the query of a URL. */
+const SECRET_IN_QUERY =
+  /[?&](sig|[\w.-]{0,50}(password|passwd|secret|token|credential|api[_-]?key|access[_-]?key))=[^&\s]/i;
 const RESERVED = /^(AWS_|LAMBDA_|MILLRACE_|_|NODE_OPTIONS$)/;
 /** Lambda allows 4 KB of environment variables, and Millrace uses some of it. */
 const MOST_BYTES = 3072;
@@ -85,7 +88,8 @@ export function checkEnvironment(name: string, texts: Record<string, unknown>): 
     const isOurs = isVariable(key);
     if (RESERVED.test(key) && !isOurs) throw new SettingError(field, unreserved(key), key);
     if (typeof value !== 'string') throw new SettingError(field, `a string, as in ${example}`, JSON.stringify(value));
-    const secret = (SECRET_NAME.test(key) && !value.startsWith('arn:')) || SECRET_VALUE.test(value);
+    const secret =
+      (SECRET_NAME.test(key) && !value.startsWith('arn:')) || SECRET_VALUE.test(value) || SECRET_IN_QUERY.test(value);
     // The name of a handler can contain such a word.
     if (!secret || isOurs) continue;
     const expected =

@@ -9,6 +9,8 @@ it.each<[string, string]>([
   ['STRIPE_API_KEY', 'x'],
   ['SMTP_URL', 'smtps://user:hunter2@mail.example.com'],
   ['STRIPE', 'sk_live_hunter2'],
+  ['RATES_URL', 'https://api.example.com/rates?base=EUR&api_key=hunter2'],
+  ['BLOBS', 'https://a.blob.core.windows.net/c?sv=2024&sig=hunter2'],
 ])('refuses the setting %s=%s, which looks like a secret, without repeating its value', (name, value) => {
   const read = () => readSettings({ ...EXISTING, stage: 'prod', settings: { [name]: value } });
 
