@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { SCOPES } from '../core/access/scopes.ts';
+import { DURATION } from '../core/duration.ts';
 import { JOB_TYPE, JOB_TYPE_EXPECTED, keyedAddress } from '../core/handler/naming.ts';
 import { suggestStatus } from '../core/handler/other-words.ts';
 import { LARGEST_ID, STATUSES } from '../core/job.ts';
@@ -47,6 +48,8 @@ export const Words = z
   .refine((text) => [...text].length <= 500, 'expected at most 500 characters')
   .refine(isStorable, 'contains a NUL or half a surrogate pair')
   .meta({ maxLength: 500 });
+
+export const DurationText = z.string().regex(DURATION, 'expected seconds, or 30s, 5m, 2h, 1d');
 
 export const Status = z.enum(STATUSES, {
   error: ({ input }) => `expected one of ${STATUSES.join(', ')}${suggestStatus(input)}`,

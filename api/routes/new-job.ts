@@ -12,7 +12,7 @@ import type { Queryable } from '../../core/postgres/database.ts';
 import { readAddresses } from '../../core/registry/list-handlers.ts';
 import type { JsonBody } from '../json-body.ts';
 import { type Fault, type Faults, faultAt, oneFault } from '../problem.ts';
-import { JobTypeName, RoutingKeyName, Time, Words, wholeNumber } from '../schemas.ts';
+import { DurationText, JobTypeName, RoutingKeyName, Time, Words, wholeNumber } from '../schemas.ts';
 import { UNIQUE } from './unique-members.ts';
 
 const HandlerName = z
@@ -33,11 +33,11 @@ export const NewJobBody = z
     payload: z.unknown().optional().meta({ description: "Any JSON that the handler's schema accepts. Default {}." }),
     run_at: Time.optional().meta({ description: 'The earliest time of the first attempt. Default: now.' }),
     delay: z
-      .union([z.number().min(0), z.string().regex(DURATION)], 'expected seconds, or 30s, 5m, 2h, 1d')
+      .union([z.number().min(0), DurationText], 'expected seconds, or 30s, 5m, 2h, 1d')
       .optional()
       .meta({ description: 'The earliest time of the first attempt, counted from now.' }),
     start_by: z
-      .union([Time, z.number().min(0), z.string().regex(DURATION)], 'expected a time, seconds, or 30s, 5m, 2h, 1d')
+      .union([Time, z.number().min(0), DurationText], 'expected a time, seconds, or 30s, 5m, 2h, 1d')
       .optional()
       .meta({
         description: 'Latest start of the first attempt: a time, or a duration after the run time. Then it is skipped.',
@@ -188,10 +188,13 @@ export function refusal(error: unknown, place: string): Faults | undefined {
     return { shown, total: shown.length + error.more };
   }
   if (error instanceof SettingError) {
-    const field = error.field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    return oneFault(
-      faultAt('body', `${place}/${field}`, error.message.slice(error.field.length + 2).replace('runAt', 'run_at')),
-    );
+    const detail = error.message.slice(error.field.length + 2);
+    const inWords = detail.replace(/\b(runAt|uniqueKey|uniqueBy)\b/g, underscored);
+    return oneFault(faultAt('body', `${place}/${underscored(error.field)}`, inWords));
   }
   return undefined;
+}
+
+function underscored(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

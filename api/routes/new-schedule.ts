@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { DURATION } from '../../core/duration.ts';
 import type { HandlerDefinition } from '../../core/handler/handler.ts';
 import { handlerName } from '../../core/handler/naming.ts';
 import { parsePayload } from '../../core/handler/payload.ts';
@@ -18,11 +17,11 @@ import type { JsonBody } from '../json-body.ts';
 import { invalid, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { ChangedSchedule, Schedule } from '../schedule-documents.ts';
-import { JobTypeName, RoutingKeyName, Words, wholeNumber } from '../schemas.ts';
+import { DurationText, JobTypeName, RoutingKeyName, Words, wholeNumber } from '../schemas.ts';
 import { type CheckedJob, checkNewJob, readKnownHandlers, refusal } from './new-job.ts';
 import { existing, Name, TAG } from './schedules.ts';
 
-const Interval = z.union([z.number().min(0), z.string().regex(DURATION)], 'expected seconds, or 30s, 5m, 2h, 1d');
+const Interval = z.union([z.number().min(0), DurationText], 'expected seconds, or 30s, 5m, 2h, 1d');
 const ScheduleBody = z
   .strictObject({
     schedule: Name,

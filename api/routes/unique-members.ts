@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { DURATION } from '../../core/duration.ts';
-import { Words } from '../schemas.ts';
+import { DurationText, Words } from '../schemas.ts';
 
 /** The members of a new job that concern its unique key. */
 export const UNIQUE = {
@@ -12,12 +11,9 @@ export const UNIQUE = {
     .enum(['payload'])
     .optional()
     .meta({ description: 'Makes the key of the payload: equal JSON values have equal keys. Not with unique_key.' }),
-  unique_for: z
-    .union([z.number().positive(), z.string().regex(DURATION)], 'expected seconds, or 30s, 5m, 2h, 1d')
-    .optional()
-    .meta({
-      description: 'How long the job holds its key, unless it is cancelled; with unique_until, at most so long.',
-    }),
+  unique_for: z.union([z.number().positive(), DurationText], 'expected seconds, or 30s, 5m, 2h, 1d').optional().meta({
+    description: 'How long the job holds its key, unless it is cancelled; with unique_until, at most so long.',
+  }),
   unique_until: z.enum(['dispatched', 'dead_letter', 'finished']).optional().meta({
     description: 'What ends the hold: the claim of the job, its death or end, or its end. Default: finished.',
   }),

@@ -1,9 +1,9 @@
-import { type Command, Option } from 'commander';
-import type { Duration } from '../../core/duration.ts';
-import type { NewJob } from '../../core/enqueue/enqueue-options.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { DURATION, type Duration, seconds } from '../../core/duration.ts';
+import { isHold, type NewJob } from '../../core/enqueue/enqueue-options.ts';
 import type { Enqueued } from '../../core/enqueue/insert-jobs.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
-import { duration, key } from '../options/values.ts';
+import { key } from '../options/values.ts';
 
 /** The options of a job's unique key. */
 export interface UniqueFlags {
@@ -18,7 +18,7 @@ export function addUniqueOptions(command: Command): Command {
   return command
     .option('--unique-key <key>', 'insert nothing if another job of this handler holds this key', key)
     .addOption(new Option('--unique-by <what>', 'make the unique key of the payload').choices(['payload']))
-    .option('--unique-for <duration>', 'hold the key for this long, unless the job is cancelled', duration)
+    .option('--unique-for <duration>', 'hold the key for this long, unless the job is cancelled', hold)
     .addOption(
       new Option('--unique-until <status>', 'hold the key until then; with --unique-for, at most that long').choices([
         ...['dispatched', 'dead_letter', 'finished'],
@@ -30,6 +30,11 @@ export function addUniqueOptions(command: Command): Command {
         'replace gives the payload and options to the job that holds the key, if it has not been dispatched',
       ).choices(['skip', 'replace']),
     );
+}
+
+function hold(text: string): Duration {
+  if (DURATION.test(text) && isHold(seconds(text, '--unique-for'))) return text;
+  throw new InvalidArgumentError('Expected a duration above 0, such as 30s, 5m or 2h, at most 365d.');
 }
 
 /** @throws CommandFailure unless the options belong to one key. */

@@ -73,6 +73,11 @@ function checkKey(field: string, key: unknown): void {
   if (length < 1 || length > 500) throw new SettingError(field, '1 to 500 characters without NUL', key);
 }
 
+/** Returns whether a job can hold its key for this number of seconds. */
+export function isHold(held: number): boolean {
+  return held >= 0.001 && held <= LONGEST_HOLD_SECONDS;
+}
+
 function checkUnique(options: EnqueueOptions, place: string): void {
   const { uniqueKey, uniqueBy, uniqueFor, uniqueUntil, onConflict } = options;
   if (uniqueBy !== undefined && uniqueBy !== 'payload') {
@@ -88,7 +93,7 @@ function checkUnique(options: EnqueueOptions, place: string): void {
     throw new SettingError(`${place}onConflict`, "'skip' or 'replace'", onConflict);
   }
   const held = uniqueFor === undefined ? 1 : seconds(uniqueFor, `${place}uniqueFor`);
-  if (held < 0.001 || held > LONGEST_HOLD_SECONDS) {
+  if (!isHold(held)) {
     throw new SettingError(`${place}uniqueFor`, '1ms to 365d', uniqueFor);
   }
   if (uniqueKey !== undefined || uniqueBy !== undefined) return;

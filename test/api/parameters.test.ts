@@ -46,6 +46,10 @@ it('a query names an unknown parameter that is sent twice as unknown', async () 
 
 it.each([
   ['/jobs', 'priority', [-1, 10, 1.5, '1'], 'expected a whole number from 0 to 9'],
+  ['/jobs', 'delay', ['1 hour', '', true], 'expected seconds, or 30s, 5m, 2h, 1d'],
+  ['/jobs', 'unique_for', ['1 hour', '10', true], 'expected seconds, or 30s, 5m, 2h, 1d'],
+  ['/jobs', 'unique_for', ['10m'], 'expected a unique_key or unique_by with it, got "10m"'],
+  ['/jobs', 'start_by', ['1 hour', true], 'expected a time, seconds, or 30s, 5m, 2h, 1d'],
   ['/jobs', 'max_attempts', [0, 1001], 'expected a whole number from 1 to 1000'],
   ['/admin/jobs/actions', 'limit', [0, 1001], 'expected a whole number from 1 to 1000'],
   ['/admin/redrives', 'limit', [0, 1e10], 'expected a whole number from 1 to 1000000000'],

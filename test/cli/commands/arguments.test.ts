@@ -19,4 +19,12 @@ describe('enqueue', () => {
 
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'error: standard input is empty\n' });
   });
+
+  it.each(['10', '0s', '400d'])('names the option and the longest hold for --unique-for %s', async (hold) => {
+    const { code, stderr } = await runCli(['enqueue', 'a', '--unique-key', 'k', '--unique-for', hold], { env });
+
+    expect(code).toBe(2);
+    expect(stderr).toContain(`'--unique-for <duration>' argument '${hold}' is invalid`);
+    expect(stderr).toContain('at most 365d.');
+  });
 });
