@@ -74,7 +74,7 @@ create index schedules_queued on millrace.schedules (name) where queued_tick_at 
 create table millrace.schedule_ticks (
   schedule text not null,
   tick_at timestamptz not null,
-  -- deduplicated: an unfinished job had the unique key. queued and overlapped: by the overlap of the schedule. manual: a
+  -- deduplicated: another job held the unique key. queued and overlapped: by the overlap of the schedule. manual: a
   -- person ran the schedule.
   result text not null default 'enqueued'
     check (result in ('enqueued', 'deduplicated', 'queued', 'overlapped', 'manual')),

@@ -105,7 +105,7 @@ it.each([`unique_until => 'dispatched'`, `unique_until => 'dead_letter'`, `uniqu
   },
 );
 
-it('an update by hand cannot change a key that lasts in another way than until its job has finished', async () => {
+it('an update by hand cannot change the key of a job with unique_until', async () => {
   await enqueue(`unique_key => 'k', unique_until => 'dispatched'`);
 
   await expect(pool.query(`update millrace.jobs set unique_key = 'other'`)).rejects.toMatchObject({
