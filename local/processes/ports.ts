@@ -78,3 +78,17 @@ export async function startOnUsualPort<T extends { readonly port: number }>(
     }
   }
 }
+
+/**
+ * Starts a server again on the port that it had: everything else that runs has its address.
+ * @throws Error if another program has bound the port meanwhile
+ */
+export async function startOnSamePort<T extends { readonly port: number; stop(): Promise<void> }>(
+  start: (port: number) => Promise<T>,
+  port: number,
+): Promise<T> {
+  const server = await start(port);
+  if (server.port === port) return server;
+  await server.stop();
+  throw new Error(`another program uses its port ${port}: stop that program`);
+}

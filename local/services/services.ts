@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type PostgresServer, startPostgres } from '../postgres/postgres.ts';
 import type { Children } from '../processes/children.ts';
 import type { StartServer } from '../processes/kept-ports.ts';
+import { startOnSamePort } from '../processes/ports.ts';
 import { type ServiceProcess, startService } from '../processes/service-process.ts';
 import { type Supervised, supervise } from '../processes/supervise.ts';
 import { type FileServer, startFileServer } from './files.ts';
@@ -83,7 +84,7 @@ async function openPostgres({
   const first = await startServer('postgres', start).catch((error: unknown) => {
     throw withAdvice(error);
   });
-  return supervise(first, () => start(first.port), { name: 'Postgres', printLine, halt, stop });
+  return supervise(first, () => startOnSamePort(start, first.port), { name: 'Postgres', printLine, halt, stop });
 }
 
 /** Adds the command that resolves a failure caused by damaged data; the server's own message does not name it. */
@@ -107,7 +108,7 @@ async function openService(
 ): Promise<Supervised<ServiceProcess>> {
   const start = (port: number) => startService(children, name, ['--port', String(port), ...args]);
   const first = await startServer(name, start);
-  return supervise(first, () => start(first.port), { name, printLine, halt, stop });
+  return supervise(first, () => startOnSamePort(start, first.port), { name, printLine, halt, stop });
 }
 
 async function openFiles(folder: string, { startServer }: ServicesOptions): Promise<FileServer & Stoppable> {

@@ -1,9 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
+import { startOnSamePort } from '../../../local/processes/ports.ts';
 import { createClient } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openOwnServers, runAs, startOrphan } from '../../support/own-servers.ts';
@@ -23,6 +25,23 @@ it('Postgres restarts on the same port with every committed row after kill -9', 
   expect(exit.signal).toBe('SIGKILL');
   expect(second.port).toBe(first.port);
   expect(await ask(second.url, 'select count(*) from kept')).toBe('1000');
+});
+
+it('Postgres does not restart on another port while a program uses its own', async () => {
+  const { url, folder, port, pid, exited } = await start(await newFolder());
+  process.kill(pid, 'SIGKILL');
+  await exited;
+  const again = () => startOnSamePort((preferred) => start(folder, preferred), port);
+  const other = createServer();
+  await eventually(() => once(other.listen(port, '127.0.0.1'), 'listening'));
+
+  const outcome = again();
+
+  await expect(outcome).rejects.toThrow(`another program uses its port ${port}: stop that program`);
+  other.close();
+  await once(other, 'close');
+  expect((await again()).port).toBe(port);
+  expect(await ask(url, 'select 1')).toBe('1');
 });
 
 it('a start ends a backend of the killed server that is too busy to notice', async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { freePort, startOnUsualPort } from '../../../local/processes/ports.ts';
+import { freePort, startOnSamePort, startOnUsualPort } from '../../../local/processes/ports.ts';
 
 async function occupy(port: number, host = '127.0.0.1'): Promise<void> {
   const server = createServer().listen(port, host);
@@ -90,4 +90,19 @@ it('finds a port even if another program binds each port in order just before it
   );
 
   expect(server.port).toBeGreaterThanOrEqual(9_331);
+});
+
+it('refuses to start a server again on another port, and stops it', async () => {
+  const port = await freePort();
+  const stopped: number[] = [];
+  const start = async (preferred: number) => {
+    const bound = await freePort(preferred);
+    return { port: bound, stop: async () => void stopped.push(bound) };
+  };
+
+  expect(await startOnSamePort(start, port)).toMatchObject({ port });
+  await occupy(port);
+
+  await expect(startOnSamePort(start, port)).rejects.toThrow(`another program uses its port ${port}`);
+  expect(stopped).toEqual([expect.not.toSatisfy((bound) => bound === port)]);
 });
