@@ -141,6 +141,7 @@ async function prepare(db: Database): Promise<void> {
       return;
     } catch (error) {
       if (attempt < MOST_CONFLICTS && CONFLICTS.has(errorCode(error) ?? '')) continue;
+      if (error instanceof MigrationError) throw error;
       throw explain('preparing roles and schema', error);
     }
   }

@@ -33,7 +33,8 @@ const FIND_FOREIGN = `
             from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
             where n.nspname = 'millrace' and c.relname = 'migrations') o
     join pg_catalog.pg_roles r on r.oid = o.owner
-    where not r.rolsuper and r.rolname not in ('millrace_owner', session_user)`;
+    where not r.rolsuper and r.rolname not in ('millrace_owner', session_user)
+    order by o.name`;
 
 /**
  * Refuses a schema or ledger of another login: that login could put a trigger on the ledger, which would run with the
