@@ -2,6 +2,7 @@ import { mkdir, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readDocument } from '../docs/documents.ts';
+import { eventually } from '../support/eventually.ts';
 import { execute, makeForeignProject, npm, type Packed, packAll } from './packed.ts';
 
 const MODULES = resolve(import.meta.dirname, '../../node_modules');
@@ -60,11 +61,17 @@ beforeAll(async () => {
   for (const name of ['zod', 'vitest', '@types']) await symlink(join(MODULES, name), join(installed, name));
 });
 
-afterAll(async () => {
+/** Returns the processes that keep a server for the tests of the project, from `ps`. */
+async function keepers(): Promise<string[]> {
   const { stdout } = await execute('/', 'ps', ['-eo', 'pid=,args=']);
-  const keepers = stdout.split('\n').filter((line) => /testing\/main/.test(line) && line.includes(packed.folder));
-  for (const line of keepers) process.kill(Number.parseInt(line, 10), 'SIGTERM');
-  await packed?.remove();
+  return stdout.split('\n').filter((line) => /testing\/main/.test(line) && line.includes(packed.folder));
+}
+
+afterAll(async () => {
+  for (const line of await keepers()) process.kill(Number.parseInt(line, 10), 'SIGTERM');
+  // Their Postgres writes into the folder until they end.
+  await eventually(async () => expect(await keepers()).toEqual([]));
+  await packed.remove();
 });
 
 it('the examples of the page pass with node:test', async () => {
