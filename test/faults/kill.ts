@@ -1,3 +1,6 @@
+import { randomInt } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
@@ -43,6 +46,7 @@ export function killRepeatedly(target: Target): void {
     it(`at ${KILLS} random instants loses none of ${JOBS} jobs`, async () => {
       const random = randomFrom(seed);
       project = await makeProject({ 'story-mail.ts': STORY_HANDLER });
+      await takePorts(project);
       stack = await startUp(project, ['--fast-retries']);
       console.log(`${target.name}: seed ${seed}`);
       await enqueueStory(stack, JOBS, 800);
@@ -61,6 +65,12 @@ export function killRepeatedly(target: Target): void {
       expect(effects.doubled.filter(({ mails, rescues }) => mails > rescues + 1)).toEqual([]);
     });
   });
+}
+
+/** Gives Postgres a port that no stack of another test looks at: one that starts while ours is dead would bind it. */
+async function takePorts({ folder }: Project): Promise<void> {
+  await mkdir(join(folder, '.millrace'), { mode: 0o700 });
+  await writeFile(join(folder, '.millrace', 'ports.json'), JSON.stringify({ postgres: randomInt(20_000, 30_000) }));
 }
 
 async function strike({ pattern, after }: Target, random: () => number): Promise<void> {
