@@ -12,7 +12,7 @@ import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { historyPrunes } from '../../../core/upkeep/prune.ts';
 import { type Costs, openWatched, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
-import { countInto, DUE, fill, findWorse, momentsOf } from './moments.ts';
+import { countInto, DUE, fill, findWorseTwice, momentsOf } from './moments.ts';
 
 const engine = await openEngine();
 const { pool, db, test } = engine;
@@ -120,6 +120,15 @@ async function measure(session: WatchedSession): Promise<Record<string, Costs>> 
   return costs;
 }
 
+/** Measures in a session of its own, which has run each statement before. */
+async function measureAlone(): Promise<Record<string, Costs>> {
+  const session = await openWatched(test);
+  await warmUp(session);
+  const costs = await measure(session);
+  await session.close();
+  return costs;
+}
+
 const MOST_FILTERED_ROWS = 5;
 
 let friendly: Record<string, Costs>;
@@ -129,24 +138,18 @@ beforeAll(async () => {
   await pool.query('update millrace.handlers set max_in_flight = max_in_flight_cap');
   await pool.query(fill('mail', DUE));
   await pool.query('vacuum analyze millrace.jobs_live');
-  const session = await openWatched(test);
-  await warmUp(session);
-  friendly = await measure(session);
-  await session.close();
+  friendly = await measureAlone();
 });
 
 describe.each(Object.entries(momentsOf(engine)))('with statistics that %s', (_moment, arrange) => {
   it('each statement reads only the pages of its jobs', async () => {
-    await pool.query(`delete from millrace.jobs_live; delete from millrace.dead_letters;
-      delete from millrace.cancel_requests; delete from millrace.dispatches; delete from millrace.unique_keys`);
-    await arrange();
-    const session = await openWatched(test);
-    await warmUp(session);
+    const worse = await findWorseTwice(friendly, MOST_FILTERED_ROWS, async () => {
+      await pool.query(`delete from millrace.jobs_live; delete from millrace.dead_letters;
+        delete from millrace.cancel_requests; delete from millrace.dispatches; delete from millrace.unique_keys`);
+      await arrange();
+      return measureAlone();
+    });
 
-    const costs = await measure(session);
-    await session.close();
-
-    const worse = findWorse(friendly, costs, MOST_FILTERED_ROWS);
-    expect(worse, JSON.stringify({ friendly, costs })).toEqual([]);
+    expect(worse).toEqual({});
   });
 });

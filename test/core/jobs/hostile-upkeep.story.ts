@@ -13,7 +13,7 @@ import { upkeepSteps } from '../../../core/upkeep/upkeep.ts';
 import { type Costs, openWatched, plansOf, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 import { stillTime } from '../../support/still-time.ts';
-import { countInto, DUE, fill, findWorse, momentsOf } from './moments.ts';
+import { countInto, DUE, fill, findWorseTwice, momentsOf } from './moments.ts';
 
 const engine = await openEngine();
 const { pool, db, test } = engine;
@@ -90,6 +90,15 @@ async function warmUp({ db: session }: WatchedSession): Promise<void> {
   await pool.query(EMPTY);
 }
 
+/** Measures in a session of its own, which has run each statement before. */
+async function measureAlone(): Promise<Record<string, Costs>> {
+  const session = await openWatched(test);
+  await warmUp(session);
+  const costs = await measure(session);
+  await session.close();
+  return costs;
+}
+
 /** Statements may compare each row of a batch of 100 with the others of the batch. */
 const MOST_FILTERED_ROWS = 110;
 
@@ -102,25 +111,19 @@ beforeAll(async () => {
   await pool.query(fill('mail', DUE));
   await pool.query(FILL_DEAD, [3000]);
   await pool.query('vacuum analyze');
-  const session = await openWatched(test);
-  await warmUp(session);
-  friendly = await measure(session);
-  await session.close();
+  friendly = await measureAlone();
 });
 
 describe.each(Object.entries(momentsOf(engine)))('with statistics that %s', (_moment, arrange) => {
   it('each other statement reads only the pages of its jobs', async () => {
-    await pool.query(EMPTY);
-    await arrange();
-    await pool.query('vacuum analyze millrace.dead_letters, millrace.job_attempts');
-    const session = await openWatched(test);
-    await warmUp(session);
+    const worse = await findWorseTwice(friendly, MOST_FILTERED_ROWS, async () => {
+      await pool.query(EMPTY);
+      await arrange();
+      await pool.query('vacuum analyze millrace.dead_letters, millrace.job_attempts');
+      return measureAlone();
+    });
 
-    const costs = await measure(session);
-    await session.close();
-
-    const worse = findWorse(friendly, costs, MOST_FILTERED_ROWS);
-    expect(worse, JSON.stringify({ friendly, costs })).toEqual([]);
+    expect(worse).toEqual({});
   });
 });
 

@@ -51,14 +51,30 @@ export function countInto(costs: Record<string, Costs>, session: WatchedSession)
   };
 }
 
+type CostsByName = Readonly<Record<string, Costs>>;
+
 /** Returns the statements that read more than three times as much as with friendly statistics, or too much at all. */
-export function findWorse(
-  friendly: Readonly<Record<string, Costs>>,
-  costs: Readonly<Record<string, Costs>>,
-  mostFilteredRows: number,
-) {
-  return Object.entries(costs).filter(
+function findWorse(friendly: CostsByName, costs: CostsByName, mostFilteredRows: number): string[] {
+  const worse = Object.entries(costs).filter(
     ([name, { pages, filteredRows }]) =>
       pages > Math.min(MOST_PAGES, Math.max(3 * friendly[name]!.pages, 30)) || filteredRows > mostFilteredRows,
   );
+  return worse.map(([name]) => name);
+}
+
+/**
+ * Returns what was worse than with friendly statistics in two measurements, with the costs of the second. DDL of the
+ * tests that run at the same time can make a session discard its caches and plan again, which reads pages of catalogs:
+ * that happens once, and a bad plan happens each time.
+ */
+export async function findWorseTwice(
+  friendly: CostsByName,
+  mostFilteredRows: number,
+  measure: () => Promise<CostsByName>,
+): Promise<Record<string, { readonly friendly: Costs | undefined; readonly now: Costs | undefined }>> {
+  const first = findWorse(friendly, await measure(), mostFilteredRows);
+  if (first.length === 0) return {};
+  const costs = await measure();
+  const both = findWorse(friendly, costs, mostFilteredRows).filter((name) => first.includes(name));
+  return Object.fromEntries(both.map((name) => [name, { friendly: friendly[name], now: costs[name] }]));
 }
