@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
 # Runs the database suite with testcontainers, on a Docker engine and an image made here: pulls no image.
 set -euo pipefail
+export PATH=$PWD/node_modules/.bin:$PATH
+
+npm ci --prefix test/containers --no-audit --no-fund
+tsc -p test/containers/tsconfig.json
 
 trap '.ci/docker.sh stop' EXIT
 .ci/docker.sh start

@@ -121,7 +121,7 @@ it('package.json has at most fifteen scripts, each of one word', () => {
   expect(names.filter((name) => !/^[a-z]+$/.test(name))).toEqual([]);
 });
 
-it.each(['package.json', 'test/clients/package.json'])(
+it.each(['package.json', ...['clients', 'containers', 'packages'].map((name) => `test/${name}/package.json`)])(
   'docs/decisions/dependencies.md gives a reason for every dependency of %s at its pinned version',
   (path) => {
     const manifest = JSON.parse(readFileSync(`${ROOT}${path}`, 'utf8'));
@@ -132,7 +132,7 @@ it.each(['package.json', 'test/clients/package.json'])(
       return !table.some((row) => row.includes(`\`${name}\``) && row.includes(`| ${version} |`));
     });
 
-    expect(Object.keys(packages).length).toBeGreaterThan(5);
+    expect(Object.keys(packages).length).toBeGreaterThan(0);
     expect(unexplained).toEqual([]);
   },
 );

@@ -76,7 +76,7 @@ describe('for npm start', () => {
     const [start, all] = [await setUp(undefined, listed, ['start']), await setUp(undefined, listed)];
 
     expect(start).toMatch(/\(130 MB to download, .*\)\.\nnpm ci --no-fund --no-audit --omit=dev in FOLDER\n$/);
-    expect(all).toMatch(/\(360 MB to download, .*\)\.\nnpm ci --no-fund --no-audit in FOLDER\n$/);
+    expect(all).toMatch(/\(330 MB to download, .*\)\.\nnpm ci --no-fund --no-audit in FOLDER\n$/);
   });
 
   it('installs nothing more while only packages of the tests are missing; npm test then installs them', async () => {
@@ -87,6 +87,6 @@ describe('for npm start', () => {
   it('keeps the packages of the tests in a folder that has some', async () => {
     const output = await setUp({ 'node_modules/vitest': dev }, listed, ['start']);
 
-    expect(output).toMatch(/^node_modules lacks zod: .*360 MB.*\nnpm ci --no-fund --no-audit in FOLDER\n$/);
+    expect(output).toMatch(/^node_modules lacks zod: .*330 MB.*\nnpm ci --no-fund --no-audit in FOLDER\n$/);
   });
 });

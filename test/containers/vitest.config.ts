@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import suite from '../../vitest.config.ts';
-import { DATABASE_PROJECTS, projectsOf } from './projects.ts';
+import { DATABASE_PROJECTS, projectsOf } from '../support/projects.ts';
 
 /** The database suite on a container instead of the embedded server: `npm run containers`. */
 export default defineConfig({
@@ -8,6 +8,6 @@ export default defineConfig({
   test: {
     ...suite.test,
     projects: projectsOf('test/{core,migrations}/**/*.test.ts', DATABASE_PROJECTS),
-    globalSetup: ['test/support/containers.ts'],
+    globalSetup: ['test/containers/server.ts'],
   },
 });

@@ -1,6 +1,6 @@
 import { PostgreSqlContainer } from '@testcontainers/postgresql';
 import type { TestProject } from 'vitest/node';
-import setupServer from './postgres-server.ts';
+import setupServer from '../support/postgres-server.ts';
 
 // As for the embedded server: no data has to survive a power cut.
 const SETTINGS = ['max_connections=300', 'fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
