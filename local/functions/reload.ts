@@ -1,8 +1,9 @@
-import { existsSync, type FSWatcher, watch } from 'node:fs';
+import { existsSync, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { isForeign } from '../../core/catalog/handler-files.ts';
 import { messageOf } from '../../core/failure.ts';
+import { openFolderWatchers } from './folder-watchers.ts';
 
 /** Editors write a file in several steps: it is read after a pause without changes. */
 const QUIET_MS = 150;
@@ -40,10 +41,17 @@ export async function watchSources(
     clearTimeout(timer);
     timer = setTimeout(() => {
       updated = updated.catch(() => undefined).then(update);
-      const call = updated.then(reload).then(update).catch(reportFailure);
+      const call = updated.then(reloadIfPresent).catch(reportFailure);
       calls.add(call);
       void call.then(() => calls.delete(call));
     }, QUIET_MS);
+  };
+  let isMissing = false;
+  const reloadIfPresent = async (): Promise<void> => {
+    const wasMissing = isMissing;
+    isMissing = !existsSync(folder);
+    if (!isMissing) return reload().then(update);
+    if (!wasMissing) printLine(`no folder ${folder}: its handlers stay deployed; restore it, or start again`);
   };
   const folders = watchFolders(folder, onChange);
   const beside = watchBeside(folder, sources, onChange);
@@ -67,25 +75,16 @@ const SOURCE = /\.([cm]?[jt]sx?|json)$/;
 
 /** Watches the folders of sources outside `root`: not what is below them, and in them only sources. */
 function watchBeside(root: string, sources: ReadonlySet<string>, onChange: () => void) {
-  const watchers = new Map<string, FSWatcher>();
+  const isWatched = (folder: string, name: string | null) =>
+    name === null || (SOURCE.test(name) && !isForeign(name)) || sources.has(join(folder, name));
+  const watchers = openFolderWatchers(isWatched, onChange);
   return {
     update: (): void => {
-      for (const source of sources) {
-        const folder = dirname(source);
-        if (watchers.has(folder) || `${folder}${sep}`.startsWith(`${root}${sep}`) || !existsSync(folder)) continue;
-        const watcher = watch(folder, (_event, name) => {
-          if (name === null || (SOURCE.test(name) && !isForeign(name)) || sources.has(join(folder, name))) onChange();
-        });
-        watcher.on('error', () => {
-          watcher.close();
-          watchers.delete(folder);
-        });
-        watchers.set(folder, watcher);
+      for (const folder of new Set([...sources].map((source) => dirname(source)))) {
+        if (!`${folder}${sep}`.startsWith(`${root}${sep}`)) watchers.add(folder);
       }
     },
-    close: (): void => {
-      for (const watcher of watchers.values()) watcher.close();
-    },
+    close: watchers.close,
   };
 }
 
@@ -94,37 +93,20 @@ function watchBeside(root: string, sources: ReadonlySet<string>, onChange: () =>
  * was replaced by another, which is how many editors save.
  */
 function watchFolders(root: string, onChange: () => void) {
-  const watchers = new Map<string, FSWatcher>();
-  let closed = false;
-  const add = (folder: string): void => {
-    if (closed || watchers.has(folder)) return;
-    const watcher = watch(folder, (_event, name) => (name !== null && isForeign(name) ? undefined : onChange()));
-    const remove = () => {
-      watcher.close();
-      watchers.delete(folder);
-    };
-    watcher.on('error', remove);
-    watchers.set(folder, watcher);
-  };
+  const watchers = openFolderWatchers((_folder, name) => name === null || !isForeign(name), onChange);
   return {
     /** Starts to watch new folders and stops watching deleted ones. */
     update: async (): Promise<void> => {
       const folders = new Set([root, ...(await subfolders(root))]);
-      for (const [folder, watcher] of watchers) {
-        if (folders.has(folder)) continue;
-        watcher.close();
-        watchers.delete(folder);
-      }
-      for (const folder of folders) add(folder);
+      watchers.keep(folders);
+      for (const folder of folders) watchers.add(folder);
     },
-    close: (): void => {
-      closed = true;
-      for (const watcher of watchers.values()) watcher.close();
-    },
+    close: watchers.close,
   };
 }
 
 async function subfolders(root: string): Promise<string[]> {
+  if (!existsSync(root)) return [];
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isDirectory())

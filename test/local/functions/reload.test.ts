@@ -13,9 +13,10 @@ async function watchProject() {
   const reload = async () => {
     reloads += 1;
   };
-  const { update, end } = await watchSources(watched, reload, () => undefined);
+  const lines: string[] = [];
+  const { update, end } = await watchSources(watched, reload, (line) => lines.push(line));
   onTestFinished(end);
-  return { ...watched, project, update, reloads: () => reloads };
+  return { ...watched, project, lines, update, reloads: () => reloads };
 }
 
 it.each<[string, (file: string) => Promise<unknown>]>([
@@ -95,4 +96,58 @@ it.each<[string, string]>([
   await writeFile(join(project, name), 'export const price = 5;');
 
   await eventually(() => expect(reloads()).toBe(1));
+});
+
+it('a folder of handlers that is deleted and restored, as git switch does, is watched again', async () => {
+  const { folder, lines, reloads } = await watchProject();
+  await rm(folder, { recursive: true });
+  await eventually(() => expect(lines).toEqual([expect.stringMatching(/^no folder .*functions: .* stay deployed/)]));
+
+  await mkdir(folder);
+  await eventually(() => expect(reloads()).toBe(1));
+  await writeFile(join(folder, 'handler.ts'), 'export default 1;');
+
+  await eventually(() => expect(reloads()).toBe(2));
+  expect(lines).toHaveLength(1);
+});
+
+it('a folder of handlers that is restored with the folder above it is watched again', async () => {
+  const project = await temporaryFolder();
+  const folder = join(project, 'functions/handlers');
+  await mkdir(folder, { recursive: true });
+  const { promise: missing, resolve: onLine } = Promise.withResolvers<void>();
+  let reloads = 0;
+  const reload = async () => {
+    reloads += 1;
+  };
+  const watched = { folder, file: join(project, '.env'), sources: new Set<string>() };
+  const { end } = await watchSources(watched, reload, () => onLine());
+  onTestFinished(end);
+  await rm(join(project, 'functions'), { recursive: true });
+  await missing;
+
+  await mkdir(join(project, 'functions'));
+  await mkdir(folder);
+
+  await eventually(() => expect(reloads).toBe(1));
+});
+
+it.each(['functions/prices', 'src'])('the folder %s that is replaced by another is watched again', async (name) => {
+  const { project, sources, update, reloads } = await watchProject();
+  const replaced = join(project, name);
+  await mkdir(replaced);
+  await writeFile(join(replaced, 'prices.ts'), 'export {};');
+  if (name === 'src') sources.add(join(replaced, 'prices.ts'));
+  else await eventually(() => expect(reloads()).toBeGreaterThan(0));
+  await update();
+  const before = reloads();
+  await mkdir(`${project}/next`);
+  await rm(replaced, { recursive: true });
+  await rename(`${project}/next`, replaced);
+  await eventually(() => expect(reloads()).toBeGreaterThan(before));
+  const after = reloads();
+
+  await writeFile(join(replaced, 'prices.ts'), 'export const price = 5;');
+
+  await eventually(() => expect(reloads()).toBeGreaterThan(after));
 });
