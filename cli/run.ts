@@ -144,9 +144,11 @@ function refuseApi(command: Command): void {
   throw new CommandFailure(EXIT.usage, `${name} works on the stack on this machine: omit --api-url`);
 }
 
-/** Cuts an argument that commander repeats in an error. */
+/** Cuts arguments that commander repeats in an error, such as all files of a folder for which an unquoted * stands. */
 function cutArgument(text: string): string {
-  return text.replace(/(argument|value) '(.{60}).{20,}' is invalid/s, "$1 '$2…' is invalid");
+  return text
+    .replace(/(argument|value) '(.{60}).{20,}' is invalid/s, "$1 '$2…' is invalid")
+    .replace(/(but got \d+: .{60}).{20,}?( Put an argument .*)?$/s, '$1…$2');
 }
 
 /** Usage errors, by code and not by class: the stack runs from its sources, which have their own classes. */

@@ -32,6 +32,7 @@ import {
   suggest,
   warn,
 } from '../screen/terminal.ts';
+import { explainNoMatch } from './similar-handlers.ts';
 
 interface DiscardOptions extends FilterOptions {
   readonly stray?: string;
@@ -83,7 +84,10 @@ async function discardMany(backend: Backend, filter: PinnedFilter, options: Opti
   const skipped = await findSkipped(backend, filter);
   if (count === 0) {
     if (json) print(toJson({ discarded: 0, left: [], skipped: skippedDocument(skipped) }));
-    if (filter.jobIds === undefined) throw new CommandFailure(EXIT.notFound, 'no dead letter matches');
+    if (filter.jobIds === undefined) {
+      const reason = await explainNoMatch(backend, filter.jobTypes);
+      throw new CommandFailure(EXIT.notFound, `no dead letter matches${reason}`);
+    }
     return reportSkipped(skipped, 0);
   }
   if (options.dryRun) {

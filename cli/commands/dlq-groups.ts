@@ -16,6 +16,7 @@ import { whole } from '../options/values.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { count, counted } from '../screen/progress.ts';
 import { firstLine, printMessage, printTable, suggest } from '../screen/terminal.ts';
+import { explainNoMatch } from './similar-handlers.ts';
 
 interface GroupsOptions extends FilterOptions, ListOptions {
   readonly limit: number;
@@ -33,10 +34,11 @@ export function addDlqGroups(dlq: Command): void {
     .addHelpText('after', examples('dlq', 'dlq groups --since 1h', 'dlq --fail-if-any --json'))
     .action(
       action<GroupsOptions>(async (options) => {
-        const groups = await withBackend(options, async (backend) =>
-          backend.groupDeadLetters(await pinFilter(backend, toFilter(options)), options.limit),
-        );
-        printList(options, groups.map(toDocument), () => show(groups), { total: groups[0]?.total ?? 0 });
+        const { groups, reason } = await withBackend(options, async (backend) => {
+          const found = await backend.groupDeadLetters(await pinFilter(backend, toFilter(options)), options.limit);
+          return { groups: found, reason: found[0] ? '' : await explainNoMatch(backend, options.jobType) };
+        });
+        printList(options, groups.map(toDocument), () => show(groups, reason), { total: groups[0]?.total ?? 0 });
         return options.failIfAny && groups.length > 0 ? EXIT.checkFailed : EXIT.done;
       }),
     );
@@ -51,10 +53,10 @@ function toDocument(group: DeadLetterGroup): Record<string, unknown> {
   };
 }
 
-function show(groups: readonly DeadLetterGroup[]): void {
+function show(groups: readonly DeadLetterGroup[], reason: string): void {
   const [first] = groups;
   if (first === undefined) {
-    printMessage('no dead letter matches');
+    printMessage(`no dead letter matches${reason}`);
     return;
   }
   printTable(HEADINGS, groups.map(toRow));

@@ -7,6 +7,7 @@ import { whole } from '../options/values.ts';
 import { jobOf } from '../redrive/named-jobs.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { firstLine, printMessage, printTable, suggest } from '../screen/terminal.ts';
+import { explainNoMatch } from './similar-handlers.ts';
 
 const HEADINGS = ['ID', 'HANDLER', 'ATTEMPTS', 'DIED', 'IN DLQ', 'GROUP', 'ERROR'];
 
@@ -21,19 +22,20 @@ export function addDlqList(dlq: Command): void {
     )
     .action(
       action<FilterOptions & ListOptions & { limit: number }>(async (options) => {
-        const found = await withBackend(options, async (backend) =>
-          backend.listDeadLetters(await pinFilter(backend, toFilter(options)), options.limit),
-        );
-        printList(options, found.map(listedDocument), () => show(found));
+        const { found, reason } = await withBackend(options, async (backend) => {
+          const letters = await backend.listDeadLetters(await pinFilter(backend, toFilter(options)), options.limit);
+          return { found: letters, reason: letters[0] ? '' : await explainNoMatch(backend, options.jobType) };
+        });
+        printList(options, found.map(listedDocument), () => show(found, reason));
         return undefined;
       }),
     );
 }
 
-function show(letters: readonly ListedDeadLetter[]): void {
+function show(letters: readonly ListedDeadLetter[], reason: string): void {
   const [first] = letters;
   if (first === undefined) {
-    printMessage('no dead letter matches');
+    printMessage(`no dead letter matches${reason}`);
     return;
   }
   printTable(HEADINGS, letters.map(toRow));

@@ -11,6 +11,7 @@ import { errorPart, key, statuses, whole } from '../options/values.ts';
 import { snakeCase } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { firstLine, printMessage, printTable, suggest } from '../screen/terminal.ts';
+import { explainNoMatch } from './similar-handlers.ts';
 
 interface JobsOptions extends ListOptions {
   readonly status?: JobStatus[];
@@ -47,17 +48,21 @@ export function addJobsList(jobs: Command): void {
         const filter: JobFilter = {
           ...{ statuses: status, jobTypes: jobType, routingKey, uniqueKey, error, createdFrom: since, createdTo },
         };
-        const found = await withBackend(options, (backend) => backend.listJobs(filter, limit));
-        printList(options, found.map(snakeCase), () => show(found, since !== undefined));
+        const { found, reason } = await withBackend(options, async (backend) => {
+          const listed = await backend.listJobs(filter, limit);
+          return { found: listed, reason: listed[0] ? '' : await explainNoMatch(backend, jobType) };
+        });
+        const nothing = `no job ${since === undefined ? '' : 'that was created at the given time or later '}matches`;
+        printList(options, found.map(snakeCase), () => show(found, `${nothing}${reason}`));
         return undefined;
       }),
     );
 }
 
-function show(jobs: readonly ListedJob[], isLimited: boolean): void {
+function show(jobs: readonly ListedJob[], nothing: string): void {
   const [first] = jobs;
   if (first === undefined) {
-    printMessage(isLimited ? 'no job that was created at the given time or later matches' : 'no job matches');
+    printMessage(nothing);
     return;
   }
   printTable(HEADINGS, jobs.map(toRow));

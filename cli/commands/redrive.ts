@@ -30,6 +30,7 @@ import { confirm } from '../screen/confirm.ts';
 import { toJson } from '../screen/json.ts';
 import { count, counted } from '../screen/progress.ts';
 import { print, printHint, printMessage, printRowsToStderr, printTable, suggest, warn } from '../screen/terminal.ts';
+import { explainNoMatch } from './similar-handlers.ts';
 
 interface RedriveOptions extends FilterOptions {
   readonly all?: boolean;
@@ -92,7 +93,7 @@ async function redrive(backend: Backend, given: DeadLetterFilter, options: Optio
   const filter = await pinFilter(backend, given);
   const preview = await readPreview(backend, { filter, limit, rate });
   if (options.dryRun) tellPreview(preview, filter, json);
-  if (preview.movable === 0) return refuse(preview, options);
+  if (preview.movable === 0) return refuse(backend, filter, { preview, options });
   for (const line of [...whyNot(preview), ...remarks(preview)]) warn(line);
   if (options.dryRun) return reportSkipped(preview.skipped, preview.movable);
   if (!options.yes) {
@@ -121,8 +122,14 @@ function tellPreview(preview: RedrivePreview, { since, until }: PinnedFilter, js
   if (preview.movable > 0) printHint('Nothing was moved: run without --dry-run to move them.');
 }
 
+interface Refused {
+  readonly preview: RedrivePreview;
+  readonly options: Options;
+}
+
 /** Explains why nothing can be moved, and returns the exit code. */
-function refuse(preview: RedrivePreview, { json, dryRun }: Options): ExitCode {
+async function refuse(backend: Backend, { jobTypes }: PinnedFilter, { preview, options }: Refused): Promise<ExitCode> {
+  const { json, dryRun } = options;
   const { matched, skipped } = preview;
   if (json && !dryRun) {
     print(toJson({ redrive: null, moved: 0, skipped: skipped.length, skipped_jobs: skippedDocument(skipped) }));
@@ -132,7 +139,9 @@ function refuse(preview: RedrivePreview, { json, dryRun }: Options): ExitCode {
     return reportSkipped(skipped, 0);
   }
   suggest('npx millrace dlq');
-  if (matched === 0) throw new CommandFailure(EXIT.notFound, 'no dead letter matches');
+  if (matched === 0) {
+    throw new CommandFailure(EXIT.notFound, `no dead letter matches${await explainNoMatch(backend, jobTypes)}`);
+  }
   throw new CommandFailure(
     EXIT.conflict,
     ['none of the matching dead letters can be moved:', ...whyNot(preview)].join('\n  '),

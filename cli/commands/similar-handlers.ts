@@ -23,6 +23,23 @@ function argumentsFor({ jobType, routingKey }: HandlerAddress): string {
   return routingKey === '' ? jobType : `${jobType} --routing-key ${routingKey}`;
 }
 
+/**
+ * Returns what explains that no job matches these job types: those without a handler, which may be misspelt. Empty if
+ * all have one, or if the caller may not see the handlers.
+ */
+export async function explainNoMatch(backend: Backend, jobTypes: readonly string[] = []): Promise<string> {
+  const handlers = jobTypes.length === 0 ? undefined : await afterChange(backend.listHandlers());
+  if (handlers === undefined) return '';
+  const known = handlers.map(({ jobType }) => jobType);
+  return jobTypes
+    .filter((jobType) => !known.includes(jobType))
+    .map((jobType) => {
+      const near = closest(jobType, known);
+      return `; no handler of the job type ${jobType} is registered${near === undefined ? '' : `: did you mean ${near}?`}`;
+    })
+    .join('');
+}
+
 /** Warns if no handler for the jobs of a schedule is registered, unless the caller may not see the handlers. */
 export async function warnOfUnhandled(backend: Backend, address: HandlerAddress): Promise<void> {
   const handlers = await afterChange(backend.listHandlers());

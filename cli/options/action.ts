@@ -21,6 +21,12 @@ export function rewordErrors(command: Command, reword: (text: string) => string)
   return command.configureOutput({ outputError: (text, write) => outputError?.(reword(text), write) });
 }
 
+/** Returns the error about too many arguments with its usual cause: a shell splits at spaces, and replaces `*`. */
+export function withQuotes(text: string, example: string): string {
+  if (!text.startsWith('error: too many arguments')) return text;
+  return `${text.trimEnd()} Put an argument with spaces or * in quotes, such as ${example}.\n`;
+}
+
 /** Returns the examples below the options in a help text. */
 export function examples(...lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ npx millrace ${line}`).join('\n')}`;
