@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -38,6 +38,23 @@ async function setUp(installed: object | undefined, listed: object = LISTED, arg
   });
   return stdout.replaceAll(folder, 'FOLDER');
 }
+
+it('npm run build installs what npm start left out, and runs in the Node that it installs', async () => {
+  const folder = await temporaryFolder();
+  const { scripts } = JSON.parse(await readFile('package.json', 'utf8'));
+  const node24 = `${folder}/node_modules/.bin/node`;
+  for (const name of ['cli', 'bin']) await mkdir(join(folder, name));
+  await copyFile('cli/set-up.js', join(folder, 'cli/set-up.js'));
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ packages: LISTED }));
+  const install = `mkdir -p '${dirname(node24)}'; printf '#!/bin/sh\\necho the new node "$@"' > '${node24}'`;
+  await writeFile(join(folder, 'bin/npm'), `#!/bin/sh\n${install}; chmod +x '${node24}'\n`, { mode: 0o755 });
+  const PATH = `${dirname(node24)}:${folder}/bin:${dirname(process.execPath)}:/bin:/usr/bin`;
+
+  const { stdout } = await promisify(execFile)('sh', ['-c', scripts.build], { cwd: folder, env: { PATH } });
+
+  expect(stdout).toMatch(/^node_modules is missing: npm ci installs .*\nthe new node packages\/build.ts\n$/);
+});
 
 it('installs nothing and prints nothing when node_modules has what package-lock.json lists', async () => {
   expect(await setUp(INSTALLED)).toBe('');
