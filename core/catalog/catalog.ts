@@ -74,8 +74,10 @@ export async function loadCatalog(folder: string, probe: Probe, compile = asItIs
 }
 
 /** Returns a failure for each handler whose dead letters go to a handler that does not exist. */
-function unknownTargets(handlers: readonly HandlerEntry[]): CatalogFailure[] {
-  const names = handlers.map(({ name }) => name);
+export function unknownTargets(
+  handlers: readonly HandlerEntry[],
+  names: readonly string[] = handlers.map(({ name }) => name),
+): CatalogFailure[] {
   return handlers.flatMap(({ file, definition: { onDeadLetter = '' } }) => {
     if (onDeadLetter === '' || names.includes(onDeadLetter)) return [];
     const similar = closest(onDeadLetter, names);

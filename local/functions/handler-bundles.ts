@@ -12,6 +12,7 @@ import { STAGE } from '../state.ts';
 import { buildBundle } from './build-bundle.ts';
 import { openCompiler } from './compiler.ts';
 import { signatureOf } from './source-signature.ts';
+import { openTargetCheck } from './unknown-targets.ts';
 
 export interface BundledHandler extends HandlerEntry {
   readonly functionName: string;
@@ -67,10 +68,13 @@ export function openBundler(folders: HandlerFolders): () => Promise<ReadingHandl
   // The probe imports each file in another process: at import a file may loop, or exit its process.
   const probe = openProbe(undefined, folders);
   const compile = openCompiler({ ...folders, target: join(folders.bundles, 'handlers') });
+  const checkTargets = openTargetCheck(folders);
   return async () => {
     const { files, misplaced } = await beginCatalog(folders.folder, probe, compile);
+    const read = new Map(files.map((loading) => [nameOfFile(loading.file), readOne(bundler, loading)]));
+    void checkTargets(read);
     return {
-      files: new Map(files.map((loading) => [nameOfFile(loading.file), readOne(bundler, loading)])),
+      files: read,
       misplaced: misplaced.map((failure) => failureLine(failure, folders.project)),
     };
   };
