@@ -16,7 +16,9 @@ export function projectFault(project: string, handlers: string | undefined): str
   if (handlers === undefined) {
     return `no folder ${HANDLERS_EXPECTED} in ${project}: start Millrace in a project folder, or run npx millrace init`;
   }
-  if (find(handlers)?.isDirectory() !== true) return `no folder ${handlers}`;
+  const given = find(handlers);
+  if (given?.isFile() === true) return `${handlers} is a file: name the folder that contains it`;
+  if (given?.isDirectory() !== true) return `no folder ${handlers}`;
   const data = dataPath(project);
   if (find(data)?.isFile() === true) {
     return `${data} is a file: move it away, because Millrace keeps its data in a folder with this name`;

@@ -52,7 +52,7 @@ function reason(isBeside: boolean, file: string, text: string): string | undefin
       : undefined;
   }
   if (!DEFINES.test(text) && !(isBeside && RESEMBLES.test(text))) return undefined;
-  return 'is ignored: a handler must be a .ts or .js file directly in the handlers folder';
+  return 'is ignored: a handler must be a file directly in the handlers folder, with .ts, .js, .mts, .cts, .mjs or .cjs';
 }
 
 /** Returns the name of a source without its suffix, such as `send-reminder`. */

@@ -42,7 +42,8 @@ it('names files that define a handler but are not loaded, and accepts modules th
 
   const found = await findMisplaced(folder);
 
-  const message = 'is ignored: a handler must be a .ts or .js file directly in the handlers folder';
+  const message =
+    'is ignored: a handler must be a file directly in the handlers folder, with .ts, .js, .mts, .cts, .mjs or .cjs';
   expect(found.map(({ file }) => relative(folder, file))).toEqual(misplaced);
   expect(found.map((one) => one.message)).toEqual(misplaced.map(() => message));
 });
