@@ -111,11 +111,13 @@ export async function readRedrive(db: Queryable, id: string): Promise<RedriveOpe
   return rows.map(toOperation)[0];
 }
 
-// A step in the future was made before the clock was set back.
+// A step in the future was made before the clock was set back. A redrive that an unfinished transaction is cancelling is
+// left out: it would keep its turn.
 const NEXT_REDRIVES = `
   select id, rate_per_second as "ratePerSecond", done_count::integer as done, requested_by as "requestedBy"
     from millrace.operations where kind = 'redrive' and status = 'running'
-    order by updated_at > millrace.clock() desc, updated_at, id limit $1`;
+    order by updated_at > millrace.clock() desc, updated_at, id limit $1
+    for update skip locked`;
 
 export type RunningRedrive = Pick<RedriveOperation, 'id' | 'ratePerSecond' | 'done' | 'requestedBy'>;
 

@@ -64,25 +64,23 @@ const DIE_UNHANDLED = `
       left join millrace.removed_handlers r on r.job_type = l.job_type and r.routing_key = l.routing_key
       where not exists (select from millrace.handlers h
         where h.job_type = l.job_type and h.routing_key = l.routing_key)
-  ), oldest as materialized (
-    select o.id from unhandled u, generate_series(0, 9) p(priority), lateral (
-        select j.id, j.created_at from millrace.jobs_live j
+  ), overdue as materialized (
+    -- Locked rows are skipped here, because those of one transaction would hide all others.
+    select o.id, o.job_type, o.routing_key,
+           format('no handler for %s', concat_ws('.', o.job_type, nullif(o.routing_key, ''))) as reason
+      from unhandled u, generate_series(0, 9) p(priority), lateral (
+        select j.id, j.job_type, j.routing_key, j.created_at from millrace.jobs_live j
           where j.job_type = u.job_type and j.routing_key = u.routing_key and j.priority = p.priority::smallint
             and j.due_at is not null and j.due_at < millrace.clock() - make_interval(secs => $4)
-          order by j.due_at limit $5) o
+          order by j.due_at limit $5 for update of j skip locked) o
       where greatest(o.created_at, u.removed_at) < millrace.clock() - make_interval(secs => $4)
-      limit $5
-  ), overdue as materialized (
-    select j.id, j.job_type, j.routing_key,
-           format('no handler for %s', concat_ws('.', j.job_type, nullif(j.routing_key, ''))) as reason
-      from millrace.jobs_live j
-      where j.id = any(array(select id from oldest)) and j.status in ('pending', 'failed')
         and not exists (select from millrace.handlers h
-          where h.job_type = j.job_type and h.routing_key = j.routing_key)
-      order by j.id for update of j skip locked
+          where h.job_type = o.job_type and h.routing_key = o.routing_key)
+      limit $5
   ), died as materialized (
     select d.id from (
-      select array_agg(id) as ids, array_agg(reason) as reasons from overdue having count(*) > 0) o,
+      select array_agg(id order by id) as ids, array_agg(reason order by id) as reasons
+        from overdue having count(*) > 0) o,
       lateral millrace.die(o.ids, null, o.reasons) as d(id)
   )
   select last.job_type as "lastJobType", last.routing_key as "lastRoutingKey",

@@ -1,19 +1,24 @@
 import type { Database } from '../postgres/database.ts';
 import { ENQUEUE_LIMITS } from './promote.ts';
 
-// Those whose last try failed come last, in turn.
+// Those whose last try failed come last, in turn, without those whose rows other transactions have locked: they would
+// keep their turn.
 const READ_QUEUED = `
+  with first as materialized (
+    select name, payload_bytes from millrace.schedules
+      where queued_tick_at is not null and paused_at is null and failed_at is null and name > $1
+      order by name limit $2
+  ), failed as materialized (
+    select name, payload_bytes, failed_at from millrace.schedules
+      where queued_tick_at is not null and paused_at is null and failed_at is not null
+      order by failed_at > millrace.clock() desc, failed_at, name limit $3 for update skip locked
+  )
   select q.name as schedule, q.payload_bytes as bytes, q.failed, millrace.is_busy(q.name) as busy
     from (
-      (select name, payload_bytes, false as failed, null as place from millrace.schedules
-         where queued_tick_at is not null and paused_at is null and failed_at is null and name > $1
-         order by name limit $2)
+      select name, payload_bytes, false as failed, null as place from first
       union all
-      (select name, payload_bytes, true,
-              row_number() over (order by failed_at > millrace.clock() desc, failed_at, name)
-         from millrace.schedules
-         where queued_tick_at is not null and paused_at is null and failed_at is not null
-         order by failed_at > millrace.clock() desc, failed_at, name limit $3)) q
+      select name, payload_bytes, true, row_number() over (order by failed_at > millrace.clock() desc, failed_at, name)
+        from failed) q
     order by q.failed, q.place, q.name`;
 
 /** A schedule with a queued tick. */

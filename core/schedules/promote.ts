@@ -8,21 +8,24 @@ import { dueTicks } from './due-ticks.ts';
 const LONGEST_FAULT = 1000;
 
 // A schedule is also read when the clock was set back since its next tick was computed: that tick may be days ahead.
-// Those whose last try failed come last, in turn.
+// Those whose last try failed come last, in turn. Schedules whose rows other transactions have locked are left out: a
+// thousand of them would hide all others.
 const READ_DUE = `
-  with due as (
-    (select name from millrace.schedules
-       where paused_at is null and fault is null and failed_at is null and next_tick_at <= millrace.clock()
-       order by next_tick_at limit $1)
-    union
-    (select name from millrace.schedules
-       where paused_at is null and fault is null and failed_at is null and computed_at > millrace.clock()
-       order by computed_at limit $1)
-    union
-    (select name from millrace.schedules
-       where paused_at is null and fault is null and failed_at is not null
-         and (next_tick_at <= millrace.clock() or computed_at > millrace.clock())
-       order by failed_at > millrace.clock() desc, failed_at, name limit $2)
+  with first as materialized (
+    select name from millrace.schedules
+      where paused_at is null and fault is null and failed_at is null and next_tick_at <= millrace.clock()
+      order by next_tick_at limit $1 for update skip locked
+  ), ahead as materialized (
+    select name from millrace.schedules
+      where paused_at is null and fault is null and failed_at is null and computed_at > millrace.clock()
+      order by computed_at limit $1 for update skip locked
+  ), failed as materialized (
+    select name from millrace.schedules
+      where paused_at is null and fault is null and failed_at is not null
+        and (next_tick_at <= millrace.clock() or computed_at > millrace.clock())
+      order by failed_at > millrace.clock() desc, failed_at, name limit $2 for update skip locked
+  ), due as (
+    select name from first union select name from ahead union select name from failed
   )
   select s.name as schedule, s.version::text, s.cron, s.every_seconds as "everySeconds", s.zone,
          s.catch_up as "catchUp", s.payload_bytes as bytes, s.failed_at is not null as failed,
