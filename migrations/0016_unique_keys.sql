@@ -14,7 +14,7 @@ create table millrace.unique_keys (
   ends_at timestamptz,
   primary key (job_type, routing_key, unique_key)
 );
-grant select, delete on millrace.unique_keys to millrace_runtime;
+grant select, update, delete on millrace.unique_keys to millrace_runtime;
 grant select on millrace.unique_keys to millrace_operator;
 
 -- The end of a key in the words of unique_keys; null for a key that lasts until its job has finished.
@@ -149,9 +149,10 @@ begin
 end $$;
 
 -- Refuses to change such a key by hand: its row of unique_keys would still hold the former one. A statement trigger
--- fires for the table that the statement names. The engine names jobs_live, so this costs it nothing.
+-- fires for the table that the statement names. The engine names jobs_live, so this costs it nothing. Without nested
+-- loops, because "exists" makes Postgres expect one match soon, and compare each row with each if there is none.
 create function millrace.refuse_key_change() returns trigger
-  language plpgsql set search_path = pg_catalog, pg_temp
+  language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off
   as $$
 begin
   if exists (select from before_update b join after_update a on a.id = b.id

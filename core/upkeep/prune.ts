@@ -125,8 +125,9 @@ const PRUNE_JOINS = `
       returning 1
   )
   select count(*)::integer as rows, case when count(*) = $3 then coalesce($1::text, '') end as position from gone`;
-// A pass checks all keys, in their order. An enqueue may give a key that has ended to another job meanwhile. The key of
-// an unfinished job stays: the job may become pending again, and then holds it again.
+// A pass checks all keys, in their order. An enqueue may give a key that has ended to another job meanwhile, and its
+// transaction may last, so locked keys are skipped. The key of an unfinished job stays: the job may become pending again,
+// and then holds it again.
 const PRUNE_UNIQUE_KEYS = `
   with looked as materialized (
     select k.job_type, k.routing_key, k.unique_key, k.job_id,
@@ -136,10 +137,16 @@ const PRUNE_UNIQUE_KEYS = `
       where (k.job_type, k.routing_key, k.unique_key)
         > (coalesce($1::jsonb ->> 0, ''), coalesce($1::jsonb ->> 1, ''), coalesce($1::jsonb ->> 2, ''))
       order by k.job_type, k.routing_key, k.unique_key limit $3
+  ), free as materialized (
+    select k.job_type, k.routing_key, k.unique_key, k.job_id from looked l
+      cross join lateral (select * from millrace.unique_keys u
+        where u.job_type = l.job_type and u.routing_key = l.routing_key and u.unique_key = l.unique_key
+          and u.job_id = l.job_id for update skip locked) k
+      where l.ended
   ), gone as (
-    delete from millrace.unique_keys k using looked l
-      where l.ended and k.job_type = l.job_type and k.routing_key = l.routing_key and k.unique_key = l.unique_key
-        and k.job_id = l.job_id
+    delete from millrace.unique_keys k using free f
+      where k.job_type = f.job_type and k.routing_key = f.routing_key and k.unique_key = f.unique_key
+        and k.job_id = f.job_id
       returning 1
   )
   select (select count(*)::integer from gone) as rows,

@@ -50,7 +50,7 @@ const INSERTS: Record<string, string> = {
 
 beforeEach(async () => {
   await engine.sql(`delete from millrace.schedules; delete from millrace.operations; delete from millrace.job_joins;
-    delete from millrace.schedule_ticks; update millrace.handlers set paused_at = null, held_until = null`);
+    delete from millrace.schedule_ticks; delete from millrace.unique_keys; update millrace.handlers set paused_at = null, held_until = null`);
   const delivered = await engine.deliver(4);
   records = delivered.records;
   jobs = { delivered: delivered.ids[0]!, deliveredAsked: delivered.ids[3]! };
@@ -68,6 +68,8 @@ beforeEach(async () => {
     insert into millrace.schedules (name, job_type, every_seconds, since, unique_key, overlap, queued_tick_at)
       values ('nightly', 'work', 3600, ${PAST} - ${HOUR}, 'key', 'queue-one', ${PAST});
     insert into millrace.cancel_requests (job_id) values (${runningAsked}), (${deadAsked}), (${deliveredAsked});
+    insert into millrace.unique_keys (job_type, routing_key, unique_key, job_id, until, ends_at)
+      values ('work', '', 'ended', 1, 'period', ${PAST}), ('work', '', 'gone', 1, 'finished', null);
     update millrace.dispatches set sent_at = null, claimed_at = ${PAST};
     select millrace.start_redrive('{"all": true}')`);
 });
@@ -85,6 +87,11 @@ const CALLS: Record<string, () => string> = {
   'redrives a dead job': () => `select millrace.retry(${jobs.dead})`,
   'discards all dead letters': () => 'delete from millrace.failed_jobs',
   'enqueues a key': () => `select millrace.enqueue('work', unique_key => 'key')`,
+  'enqueues a key that has ended': () => `select millrace.enqueue('work', unique_key => 'ended')`,
+  'enqueues a key that has ended, for a time': () =>
+    `select millrace.enqueue('work', unique_key => 'ended', unique_for => ${HOUR})`,
+  'enqueues the key of a finished job': () =>
+    `select millrace.enqueue_many('[{"job_type": "work", "unique_key": "gone", "unique_until": "dispatched"}]')`,
   'changes all jobs': () => 'update millrace.jobs set priority = 1',
   'pauses the handler': () => `select millrace.pause('work')`,
   'creates a schedule': () => `select millrace.create_schedule('hourly', 'work', every => ${HOUR})`,

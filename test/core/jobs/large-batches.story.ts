@@ -47,6 +47,17 @@ const enqueued = (unique: boolean) => async (count: number) => {
   return () => session.db.query('select * from millrace.enqueue_many($1)', [JSON.stringify(jobs)]);
 };
 
+/** Of jobs that have these values in these columns. */
+const changed = (columns: string, values: string) => async (count: number) => {
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into millrace.jobs_live (job_type, max_attempts${columns})
+       select 'mail', 5${values} from generate_series(1, $1::integer) returning id`,
+    [count],
+  );
+  const ids = rows.map(({ id }) => id);
+  return () => session.db.query('update millrace.jobs set priority = 1 where id = any($1::bigint[])', [ids]);
+};
+
 /** For each call: prepares this number of jobs, and returns the call. */
 const CALLS: Record<string, (count: number) => Promise<() => Promise<unknown>>> = {
   'a start': async (count) => {
@@ -61,6 +72,12 @@ const CALLS: Record<string, (count: number) => Promise<() => Promise<unknown>>> 
   'the end of skipped jobs': settled({ kind: 'skipped', error: ERROR }),
   'an enqueue in which some are for all handlers': enqueued(false),
   'an enqueue in which some with unique keys are for all handlers': enqueued(true),
+  'an update by hand': changed('', ''),
+  'an update by hand of jobs with a key': changed(', unique_key', `, gen_random_uuid()`),
+  'an update by hand of jobs with a key that ends before them': changed(
+    ', unique_key, unique_until',
+    `, gen_random_uuid(), 'dispatched'`,
+  ),
   'a discard of dead jobs': async (count) => {
     const ids = await insert(count, 'dead_letter');
     await pool.query(
