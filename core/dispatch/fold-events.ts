@@ -30,16 +30,34 @@ const FOLD_EVENTS = `
       select event, job_type, status, count from sums
       on conflict (event, job_type, status) do update set count = t.count + excluded.count
   )
-  select event, job_type as "jobType", sum(count)::float8 as count from sums s
-    where exists (select from millrace.handlers h where h.job_type = s.job_type) group by event, job_type`;
+  select (select count(*)::integer from folded) as rows, coalesce((
+    select jsonb_agg(jsonb_build_object('event', event, 'jobType', job_type, 'count', count)) from sums s
+      where exists (select from millrace.handlers h where h.job_type = s.job_type)), '[]') as events`;
+
+/** Rows of one statement, and statements of one call: ten times as many rows as a busy installation appends meanwhile. */
+const MOST_ROWS = 20_000;
+const MOST_PARTS = 5;
 
 /**
  * Adds the rows of the counters to their totals, and returns the events that it added for job types with a handler: a
  * mistyped job type must not create a metric.
  */
 export async function foldEvents(db: Database): Promise<FoldedEvents[]> {
-  const { rows } = await db.query<FoldedEvents>(FOLD_EVENTS, [20_000]);
-  return rows;
+  const all = new Map<string, FoldedEvents>();
+  await inParts(async () => {
+    const { rows } = await db.query<{ rows: number; events: FoldedEvents[] }>(FOLD_EVENTS, [MOST_ROWS]);
+    for (const one of rows[0]?.events ?? []) {
+      const series = `${one.event} ${one.jobType}`;
+      all.set(series, { ...one, count: one.count + (all.get(series)?.count ?? 0) });
+    }
+    return rows[0]?.rows ?? 0;
+  });
+  return [...all.values()];
+}
+
+/** Repeats a statement while it finds as many rows as it may, so that the rows do not become more and more. */
+async function inParts(fold: () => Promise<number>): Promise<void> {
+  for (let parts = 0; parts < MOST_PARTS; parts++) if ((await fold()) < MOST_ROWS) return;
 }
 
 const FOLD_TIMINGS = `
@@ -52,13 +70,15 @@ const FOLD_TIMINGS = `
   ), sums as (
     select measure, job_type, outcome, bucket, sum(count) as count, sum(seconds) as seconds from measured
       group by measure, job_type, outcome, bucket order by measure, job_type, outcome, bucket
+  ), totals as (
+    insert into millrace.job_timing_totals as t (measure, job_type, outcome, bucket, count, seconds)
+      select measure, job_type, outcome, bucket, count, seconds from sums
+      on conflict (measure, job_type, outcome, bucket) do update
+        set count = t.count + excluded.count, seconds = t.seconds + excluded.seconds
   )
-  insert into millrace.job_timing_totals as t (measure, job_type, outcome, bucket, count, seconds)
-    select measure, job_type, outcome, bucket, count, seconds from sums
-    on conflict (measure, job_type, outcome, bucket) do update
-      set count = t.count + excluded.count, seconds = t.seconds + excluded.seconds`;
+  select count(*)::integer as rows from folded`;
 
 /** Adds the rows of wait times and durations to their totals. */
 export async function foldTimings(db: Database): Promise<void> {
-  await db.query(FOLD_TIMINGS, [20_000]);
+  await inParts(async () => (await db.query<{ rows: number }>(FOLD_TIMINGS, [MOST_ROWS])).rows[0]?.rows ?? 0);
 }

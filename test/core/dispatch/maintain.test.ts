@@ -3,6 +3,7 @@ import { foldEvents } from '../../../core/dispatch/fold-events.ts';
 import { maintain } from '../../../core/dispatch/maintain.ts';
 import { cancel } from '../../../core/jobs/cancel.ts';
 import { claim } from '../../../core/jobs/claim.ts';
+import type { Metrics } from '../../../core/numbers/emf.ts';
 import { createClient } from '../../support/database.ts';
 import { deploy, insertJobs } from '../../support/runtime-engine.ts';
 import { openMaintainWorld } from './maintain-world.ts';
@@ -33,6 +34,22 @@ describe('the counters', () => {
       { event: 'enqueued', job_type: 'mail', status: 'pending', count: 32 },
     ]);
     expect((await pool.query('select * from millrace.job_events')).rows).toEqual([]);
+  });
+
+  it.each(['job_events', 'job_timings'])('are added faster than single enqueues append rows: %s', async (table) => {
+    await deploy(db, { jobType: 'mail' });
+    await pool.query(
+      table === 'job_events'
+        ? `insert into millrace.job_events select 'enqueued', 'mail', 'pending', 1 from generate_series(1, 41000)`
+        : `insert into millrace.job_timings select 'mail', 'succeeded', 1, 1, 1, 1, 1 from generate_series(1, 41000)`,
+    );
+    const counts: number[] = [];
+    const metrics = { put: ({ Enqueued = 0 }: { Enqueued?: number }) => counts.push(Enqueued) };
+
+    await maintain({ ...deps, metrics: metrics as unknown as Metrics });
+
+    expect((await pool.query(`select * from millrace.${table}`)).rows).toEqual([]);
+    expect(Math.max(...counts)).toBe(table === 'job_events' ? 41_000 : 0);
   });
 
   it('name the job types that have or had a handler, and add up all others', async () => {
