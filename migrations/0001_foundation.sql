@@ -63,6 +63,8 @@ begin
   update millrace.installation
     set epoch = substr(md5(random()::text || clock_timestamp()::text), 1, 12), stage = null
     returning epoch into renewed;
+  -- A restored sequence may be behind the table.
+  update millrace.handler_starts set lowest_claim = 0;
   raise notice 'the epoch is now %: messages sent earlier belong to another database, and start nothing', renewed;
   return renewed;
 end $$;

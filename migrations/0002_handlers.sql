@@ -42,11 +42,14 @@ create table millrace.removed_handlers (
 grant select, insert, update, delete on millrace.removed_handlers to millrace_runtime;
 grant select on millrace.removed_handlers to millrace_operator;
 
--- The highest claim number that has started. A separate table, because the claim locks the rows of `handlers`.
+-- The highest claim number that has started. A separate table, for each handler that was ever deployed, because the claim locks the rows of `handlers`.
 create table millrace.handler_starts (
   job_type text not null,
   routing_key text not null,
   claim_no bigint not null,
+  -- No job of the handler that is in flight has a lower claim number: searches begin here, because the index has entries
+  -- of all earlier jobs while an old transaction keeps vacuum from removing them.
+  lowest_claim bigint not null default 0,
   primary key (job_type, routing_key)
 ) with (fillfactor = 50);
 grant select, insert, update, delete on millrace.handler_starts to millrace_runtime;

@@ -24,6 +24,8 @@ create table millrace.dispatcher_runs (
   last_round_at timestamptz,
   last_active_at timestamptz not null default millrace.clock(),
   last_job_id bigint,
+  -- Where the claims of the last run began: core/jobs/claim-floors.ts.
+  floors jsonb,
   -- How long its rounds took, in the buckets of millrace.timing_bounds(), and how many failed.
   round_buckets bigint[] not null default array_fill(0::bigint, array[15]),
   round_seconds double precision not null default 0,

@@ -1,3 +1,4 @@
+import type { SavedFloors } from '../jobs/claim-floors.ts';
 import type { Database } from '../postgres/database.ts';
 
 const REGISTER_RUN = `
@@ -8,6 +9,23 @@ const REGISTER_RUN = `
 export async function registerRun(db: Database): Promise<string> {
   const { rows } = await db.query<{ runNo: string }>(REGISTER_RUN);
   return rows[0]?.runNo ?? '0';
+}
+
+const READ_FLOORS = `
+  select floors::text as floors,
+         1000 * (extract(epoch from millrace.clock())::float8 - (floors ->> 'storedAt')::float8) as "ageMs"
+    from millrace.dispatcher_runs where floors is not null`;
+const STORE_FLOORS = `
+  update millrace.dispatcher_runs
+    set floors = $1::text::jsonb || jsonb_build_object('storedAt', extract(epoch from millrace.clock())::float8)`;
+
+/** Returns the floors of claims that a run stored last; undefined before the first. */
+export async function readFloors(db: Database): Promise<SavedFloors | undefined> {
+  return (await db.query<SavedFloors>(READ_FLOORS)).rows[0];
+}
+
+export async function storeFloors(db: Database, floors: string): Promise<void> {
+  await db.query(STORE_FLOORS, [floors]);
 }
 
 // Active means that a job was enqueued, is in flight, or is due within a minute, as a tick of a schedule may be. The
@@ -24,7 +42,10 @@ const STORE_ROUND = `
           or exists (select from millrace.operations o where o.status = 'running')
           or exists (select from millrace.schedules s where s.paused_at is null and s.fault is null
                and s.next_tick_at < millrace.clock() + interval '1 minute')
-          or (select true from millrace.jobs_live j where j.in_flight order by j.job_type, j.routing_key limit 1)
+          or exists (select from millrace.handler_starts s, lateral (
+               select from millrace.jobs_live j
+                 where j.job_type = s.job_type and j.routing_key = s.routing_key and j.in_flight
+                   and j.claim_no >= s.lowest_claim order by j.claim_no limit 1) flying)
           or exists (select from millrace.handlers h, generate_series(0, 9) p(priority), lateral (
                select from millrace.jobs_live j
                  where j.job_type = h.job_type and j.routing_key = h.routing_key

@@ -1,7 +1,7 @@
 import type { Dispatched } from '../aws/functions.ts';
 import type { Queues } from '../aws/queues.ts';
 import { advanceJoins, type JoinPosition } from '../jobs/advance-joins.ts';
-import { openFloors } from '../jobs/claim-floors.ts';
+import { type ClaimFloors, openFloors } from '../jobs/claim-floors.ts';
 import { releaseUnconfirmed } from '../jobs/release.ts';
 import { skipLate } from '../jobs/skip-late.ts';
 import type { Log } from '../log.ts';
@@ -11,7 +11,7 @@ import { rescue } from '../run/rescue-lost.ts';
 import type { Time } from '../time.ts';
 import { CLAIM_LIMIT } from './claim-settings.ts';
 import { type DispatchDeps, dispatch } from './dispatch.ts';
-import { registerRun, storeRound } from './dispatcher-run.ts';
+import { readFloors, registerRun, storeFloors, storeRound } from './dispatcher-run.ts';
 import { type MaintainDeps, maintain } from './maintain.ts';
 import { promoteSchedules } from './promote-schedules.ts';
 import { openRounds, type Rounds, storeRounds } from './rounds.ts';
@@ -57,6 +57,7 @@ const LONGEST_PAUSE_MS = 10_000;
 interface Run extends DispatchDeps, MaintainDeps {
   readonly random: () => number;
   readonly rounds: Rounds;
+  readonly floors: ClaimFloors;
   /** Where the next look at queued ticks of schedules continues. */
   readonly queued: { position: string };
   /** Where the next look at jobs that wait for children continues. */
@@ -74,7 +75,7 @@ export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSe
   let registered: Registered | undefined;
   for (let pause = settings.pollIntervalMs; ; ) {
     try {
-      registered ??= { run: openRun(deps), runNo: await registerRun(deps.db) };
+      registered ??= { run: await openRun(deps), runNo: await registerRun(deps.db) };
       if (await isDone(deps, settings, registered)) return;
       pause = settings.pollIntervalMs;
     } catch (error) {
@@ -119,7 +120,7 @@ export interface Nudge {
  * upkeep. `again` adds a round a second later, for the jobs of callers that nudge at most once a second.
  */
 export async function runOnce(deps: DispatcherDeps, { again = false, limit }: Nudge = {}): Promise<Dispatched> {
-  const run = openRun(deps);
+  const run = await openRun(deps);
   const { dispatched: first } = await round(deps, run, limit);
   if (again) await deps.time.sleep(AGAIN_AFTER_MS);
   const { dispatched: second } = again ? await round(deps, run) : { dispatched: { claimed: 0, sent: 0 } };
@@ -127,7 +128,7 @@ export async function runOnce(deps: DispatcherDeps, { again = false, limit }: Nu
   return { claimed: first.claimed + second.claimed, sent: first.sent + second.sent };
 }
 
-function openRun(deps: DispatcherDeps): Run {
+async function openRun(deps: DispatcherDeps): Promise<Run> {
   const { db, queues, log, random, metrics } = deps;
   return {
     ...{ db, queues, log, random, ...(metrics && { metrics }) },
@@ -135,7 +136,7 @@ function openRun(deps: DispatcherDeps): Run {
     queued: { position: '' },
     joins: { position: '0' },
     reported: new Set(),
-    floors: openFloors(deps.time),
+    floors: openFloors(deps.time, await readFloors(db)),
     maintainedAt: Number.NEGATIVE_INFINITY,
   };
 }
@@ -163,6 +164,7 @@ async function round(
 async function keepUp({ time }: DispatcherDeps, run: Run): Promise<void> {
   if (time.now() - run.maintainedAt < MAINTAIN_EVERY_MS) return;
   await storeMetrics(run);
+  await storeFloors(run.db, run.floors.save());
   await maintain(run);
   run.maintainedAt = time.now();
 }

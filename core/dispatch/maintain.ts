@@ -1,6 +1,7 @@
 import { handlerName } from '../handler/naming.ts';
 import { applyCancelRequests } from '../jobs/cancel.ts';
 import { dieUnhandled } from '../jobs/die-unhandled.ts';
+import { raiseLowestClaims } from '../jobs/rescue.ts';
 import type { Log } from '../log.ts';
 import { countLate } from '../numbers/count-schedules.ts';
 import type { Metrics } from '../numbers/emf.ts';
@@ -29,6 +30,7 @@ const MOST_NAMED = 3;
 /** Applies cancel requests, adds up counters and ends jobs without a handler. Each of them fails alone. */
 export async function maintain(deps: MaintainDeps): Promise<void> {
   const steps: readonly (() => Promise<unknown>)[] = [
+    () => raiseLowestClaims(deps.db),
     () => applyCancelRequests(deps.db, CANCEL_LIMIT),
     async () => publish(deps, await foldEvents(deps.db)),
     () => publishLate(deps),

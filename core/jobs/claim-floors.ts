@@ -33,23 +33,49 @@ export interface ClaimFloors {
    * in order of due time and id within a priority.
    */
   end(jobs: readonly (HandlerAddress & FloorOfJob)[]): void;
+  /** Returns the floors of due times as JSON, for the next run: its first claim would be slow without them. */
+  save(): string;
 }
 
 const PRIORITIES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
-/** Claims without floors use at most 1/20 of the time, so that floors matter only when such claims are slow. */
+/**
+ * Claims without floors use at most 1/20 of the time, so that floors matter only when such claims are slow; the slowest,
+ * which the server ends, use a sixth, so that others come between them.
+ */
 const SHARE = 20;
+const LEAST_SHARE = 6;
 const LONGEST_MS = 5000;
 
-export function openFloors(time: Pick<Time, 'now'>): ClaimFloors {
+interface Saved {
+  readonly cost: number;
+  /** Milliseconds since the last claim without floors; null without one. */
+  readonly ignoredAgo: number | null;
+  /** For each handler, by its name: priority, due time and id of each floor. */
+  readonly handlers: readonly (readonly [string, readonly (readonly [number, string, string])[]])[];
+}
+
+/** Floors that an earlier run saved. */
+export interface SavedFloors {
+  readonly floors: string;
+  /** Milliseconds since then; negative if the clock was set back, so that they are ignored at once. */
+  readonly ageMs: number;
+}
+
+export function openFloors(time: Pick<Time, 'now'>, saved?: SavedFloors): ClaimFloors {
+  const before = saved && (JSON.parse(saved.floors) as Saved);
+  const ago = saved && saved.ageMs >= 0 ? saved.ageMs + (before?.ignoredAgo ?? Infinity) : Infinity;
   const floors = new Map<string, Floor>();
-  let ignoredAt = Number.NEGATIVE_INFINITY;
-  let cost = 0;
+  for (const [name, known] of before?.handlers ?? []) {
+    floors.set(name, { claimNo: '0', due: new Map(known.map(([priority, at, id]) => [priority, { at, id }])) });
+  }
+  let ignoredAt = time.now() - ago;
+  let cost = before?.cost ?? 0;
   let measuring = false;
   return {
     begin() {
       // A claim without floors that failed may have been too slow.
       if (measuring) cost = LONGEST_MS;
-      measuring = time.now() - ignoredAt >= Math.min(cost * SHARE, LONGEST_MS);
+      measuring = time.now() - ignoredAt >= Math.min(cost * SHARE, Math.max(cost * LEAST_SHARE, LONGEST_MS));
       if (measuring) ignoredAt = time.now();
     },
     read(handlers) {
@@ -73,6 +99,12 @@ export function openFloors(time: Pick<Time, 'now'>): ClaimFloors {
         const [first] = claimed;
         if (first) floors.set(name, { claimNo: first.firstClaim, due });
       }
+    },
+    save() {
+      const handlers = [...floors].map(
+        ([name, { due }]) => [name, [...due].map(([priority, { at, id }]) => [priority, at, id] as const)] as const,
+      );
+      return JSON.stringify({ cost, ignoredAgo: time.now() - ignoredAt, handlers } satisfies Saved);
     },
   };
 }

@@ -40,10 +40,11 @@ const CLAIM_DUE_JOBS = `
            h.max_in_flight_floor, h.max_in_flight_cap, h.refusals, o.ord, f.in_flight, f.first_claim
       from unnest($1::text[], $2::text[], $4::bigint[]) with ordinality as o(job_type, routing_key, claim_floor, ord)
       join millrace.handlers h using (job_type, routing_key)
+      left join millrace.handler_starts s using (job_type, routing_key)
       cross join lateral (
         select count(*)::integer as in_flight, min(j.claim_no) as first_claim from millrace.jobs_live j
           where j.job_type = h.job_type and j.routing_key = h.routing_key and j.in_flight
-            and j.claim_no >= o.claim_floor
+            and j.claim_no >= greatest(o.claim_floor, s.lowest_claim)
       ) f
   ), candidates as materialized (
     select c.id, c.rank, c.due_at, o.job_type, o.routing_key,

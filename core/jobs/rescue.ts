@@ -16,18 +16,22 @@ export interface LostAttempt {
   readonly retryPolicy: RetryPolicy | null;
 }
 
-// All statements of this file read the index of jobs in flight, in its own order.
+// The statements that look for expired leases read the index of jobs in flight in its own order, from the lowest claim
+// of each handler on.
 const FIND_EXPIRED_ATTEMPTS = `
-  select j.id as "jobId", j.claim_no as "claimNo", j.job_type as "jobType",
-         j.routing_key as "routingKey", j.attempts, j.max_attempts as "maxAttempts",
-         extract(epoch from j.lease_expires_at - j.started_at)::float8 as "leaseSeconds",
+  select j.id as "jobId", j.claim_no as "claimNo", s.job_type as "jobType", s.routing_key as "routingKey", j.attempts,
+         j.max_attempts as "maxAttempts", extract(epoch from j.lease_expires_at - j.started_at)::float8 as "leaseSeconds",
          j.request_id as "requestId",
-         h.retry_policy as "retryPolicy"
-    from millrace.jobs_live j
-    left join millrace.handlers h using (job_type, routing_key)
-    where j.in_flight and j.status = 'running' and j.lease_expires_at < millrace.clock()
-    order by j.job_type, j.routing_key, j.claim_no limit $1
-    for update of j skip locked`;
+         (select h.retry_policy from millrace.handlers h
+            where h.job_type = s.job_type and h.routing_key = s.routing_key) as "retryPolicy"
+    from (select * from millrace.handler_starts order by job_type, routing_key) s
+    cross join lateral (
+      select k.id, k.claim_no, k.attempts, k.max_attempts, k.lease_expires_at, k.started_at, k.request_id
+        from millrace.jobs_live k
+        where k.job_type = s.job_type and k.routing_key = s.routing_key and k.in_flight and k.claim_no >= s.lowest_claim
+          and k.status = 'running' and k.lease_expires_at < millrace.clock()
+        order by k.claim_no limit $1 for update of k skip locked) j
+    limit $1`;
 
 /**
  * Returns running jobs with an expired lease, without those whose rows other transactions have locked: a thousand of
@@ -93,12 +97,14 @@ const MOST_LOSSES = 10;
 const RELEASE_EXPIRED_DISPATCHED = `
   with expired as materialized (
     select j.id, j.claim_no, j.attempts, j.losses + case when s.claim_no > j.claim_no then 1 else 0 end as losses,
-           coalesce(s.claim_no > j.claim_no, false) as counts
-      from millrace.jobs_live j
-      left join millrace.handler_starts s using (job_type, routing_key)
-      where j.in_flight and j.status = 'dispatched' and j.lease_expires_at < millrace.clock()
-      order by j.job_type, j.routing_key, j.claim_no limit $1
-      for update of j skip locked
+           s.claim_no > j.claim_no as counts
+      from (select * from millrace.handler_starts order by job_type, routing_key) s
+      cross join lateral (
+        select k.id, k.claim_no, k.attempts, k.losses from millrace.jobs_live k
+          where k.job_type = s.job_type and k.routing_key = s.routing_key and k.in_flight
+            and k.claim_no >= s.lowest_claim and k.status = 'dispatched' and k.lease_expires_at < millrace.clock()
+          order by k.claim_no limit $1 for update of k skip locked) j
+      limit $1
   ), released as (
     update millrace.jobs_live j
       set status = 'pending', losses = e.losses, lease_expires_at = null, updated_at = millrace.clock()
@@ -120,4 +126,25 @@ export async function releaseExpiredDispatched(db: Database, limit: number): Pro
   const reason = `its message was lost ${MOST_LOSSES} times: check its queue and the event source mapping of its handler`;
   const { rowCount } = await db.keyed.query(RELEASE_EXPIRED_DISPATCHED, [limit, MOST_LOSSES, reason]);
   return rowCount;
+}
+
+// Later claims of a handler have higher numbers than all that this statement sees, because each draws its number while it
+// has a lock on the handler. Without a job in flight, the highest claim that started is such a number.
+const RAISE_LOWEST_CLAIMS = `
+  with seen as materialized (
+    select s.job_type, s.routing_key, coalesce((
+        select j.claim_no from millrace.jobs_live j
+          where j.job_type = s.job_type and j.routing_key = s.routing_key and j.in_flight and j.claim_no >= s.lowest_claim
+          order by j.claim_no limit 1), s.claim_no) as lowest
+      from millrace.handler_starts s
+  ), free as materialized (
+    select job_type, routing_key from millrace.handler_starts order by job_type, routing_key for update skip locked
+  )
+  update millrace.handler_starts s set lowest_claim = n.lowest
+    from seen n join free f using (job_type, routing_key)
+    where s.job_type = n.job_type and s.routing_key = n.routing_key and s.lowest_claim < n.lowest`;
+
+/** Stores the lowest claim in flight of each handler, from which the searches for jobs in flight begin. */
+export async function raiseLowestClaims(db: Database): Promise<void> {
+  await db.keyed.query(RAISE_LOWEST_CLAIMS);
 }

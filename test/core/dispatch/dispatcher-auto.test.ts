@@ -69,10 +69,11 @@ describe('a run in mode auto', () => {
       'a job in flight',
       9,
       () =>
-        insertJobs(pool, 'unregistered', 1)
+        insertJobs(pool, 'removed', 1)
           .then(() =>
             pool.query(
-              `update millrace.jobs_live set status = 'running', claim_no = 1, started_at = now(),
+              `insert into millrace.handler_starts values ('removed', '', 0);
+               update millrace.jobs_live set status = 'running', claim_no = 1, started_at = now(),
                  lease_expires_at = now() + interval '1 h'`,
             ),
           )

@@ -155,7 +155,7 @@ it('clears its floors at once while claims without them are fast, else after at 
   expect(slow).toEqual(['7', '0', '7', '7', '0']);
 });
 
-it('keeps its floors when a claim without them fails, and uses them for the next five seconds', async () => {
+it('keeps its floors when a claim without them fails, and uses them for five sixths of the time', async () => {
   const time = { at: 0, now: () => time.at };
   const floors = openFloors(time);
   const job = { jobType: 'mail', routingKey: '', priority: 5, firstClaim: '7', floorAt: '2026-01-01', floorId: '1' };
@@ -164,7 +164,7 @@ it('keeps its floors when a claim without them fails, and uses them for the next
   const failing = { ...db, transaction: () => Promise.reject(new Error('statement timeout')) };
 
   await expect(claim(failing, 5, { floors })).rejects.toThrow('statement timeout');
-  const next = [0, 4999, 1].map((pause) => {
+  const next = [0, 29_999, 1].map((pause) => {
     time.at += pause;
     floors.begin();
     const read = floors.read([job]);
@@ -177,4 +177,25 @@ it('keeps its floors when a claim without them fails, and uses them for the next
     [['7'], '2026-01-01'],
     [['0'], '-infinity'],
   ]);
+});
+
+it.each([
+  ['uses the floors of the run before it', 500, 3000, '2026-01-01'],
+  ['ignores them when the last claim without floors was long ago', 500, 5000, '-infinity'],
+  ['ignores them at once if claims without floors are fast', 10, 3000, '-infinity'],
+  ['ignores those of a time to come', 500, -3000, '-infinity'],
+])('%s', (_what, cost, ageMs, due) => {
+  const job = { jobType: 'mail', routingKey: '', priority: 5, firstClaim: '7', floorAt: '2026-01-01', floorId: '1' };
+  const time = { at: 1000, now: () => time.at };
+  const before = openFloors(time);
+  before.begin();
+  time.at += cost;
+  before.end([job]);
+  const saved = before.save();
+  time.at = 50;
+  const floors = openFloors(time, { floors: saved, ageMs });
+
+  floors.begin();
+
+  expect(floors.read([job])).toMatchObject({ claimNos: ['0'], dueTimes: Array(10).fill('-infinity').with(5, due) });
 });
