@@ -35,7 +35,7 @@ export function parseRequest(route: Route, { params, query, json }: RawRequest):
   const results = parts.map((part) => ({ ...part, result: part.schema?.safeParse(part.value) }));
   const faults = joinFaults([
     repeatedParameters(shape, query),
-    ...results.map((part) => toFaults(part.in, part.result?.error, [], namesOf(part.schema))),
+    ...results.map((part) => toFaults(part.result?.error, { in: part.in, names: namesOf(part.schema) })),
   ]);
   if (faults.total > 0) throw invalid(faults);
   const [path, queried, body] = results.map(({ result }) => result?.data);
@@ -49,23 +49,27 @@ export function namesOf(schema: unknown): readonly string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-/**
- * Returns the faults of a schema error with their JSON pointers; `above` is the path to the parsed value, and `names`
- * are the members that its schema knows.
- */
-export function toFaults(
-  place: Fault['in'],
-  error: z.ZodError | undefined,
-  above: readonly PropertyKey[] = [],
-  names: readonly string[] = [],
-): Faults {
+/** The part of a request that a schema has refused. */
+export interface RefusedPart {
+  readonly in: Fault['in'];
+  /** The path to the parsed value. */
+  readonly above?: readonly PropertyKey[];
+  /** The members that the schema knows. */
+  readonly names?: readonly string[];
+  /** The largest number of faults to describe: a similar name for each unknown member takes time. */
+  readonly most?: number;
+}
+
+/** Returns the faults of a schema error with their JSON pointers. */
+export function toFaults(error: z.ZodError | undefined, part: RefusedPart): Faults {
+  const { in: place, above = [], names = [], most = MOST_ERRORS } = part;
   const shown: Fault[] = [];
   let total = 0;
   for (const issue of error?.issues ?? []) {
     const isUnknown = issue.code === 'unrecognized_keys';
     const paths = isUnknown ? issue.keys.map((key) => [key]) : [[]];
     const known = issue.path.length === 0 ? names : [];
-    for (const path of paths.slice(0, MOST_ERRORS - shown.length)) {
+    for (const path of paths.slice(0, most - shown.length)) {
       const detail = isUnknown ? `is unknown${suggestName(`${path[0]}`, known)}` : issue.message;
       shown.push(faultAt(place, jsonPointer([...above, ...issue.path, ...path]), detail));
     }

@@ -80,20 +80,34 @@ export const enqueueJobs = defineRoute({
 
 type Checked = { readonly job: NewJob } | { readonly errors: Faults };
 
-async function checkAll(known: KnownHandlers, jobs: readonly unknown[], json: JsonBody): Promise<Checked[]> {
+/** Checks each job. Describes only the errors that the response lists: the first of each job, and 100 others in all. */
+export async function checkAll(known: KnownHandlers, jobs: readonly unknown[], json: JsonBody): Promise<Checked[]> {
   const checked: Checked[] = [];
+  let room = MOST_ERRORS;
   for (const [index, job] of jobs.entries()) {
-    const path = ['jobs', index];
-    const parsed = BulkJob.safeParse(job);
-    if (!parsed.success) {
-      checked.push({ errors: toFaults('body', parsed.error, path, namesOf(BulkJob)) });
-      continue;
-    }
-    const verdict = await checkNewJob(known, parsed.data, json, path);
-    if (verdict.kind === 'valid') checked.push({ job: verdict.job });
-    else checked.push({ errors: verdict.kind === 'invalid' ? verdict.faults : oneFault(verdict.fault) });
+    const most = Math.min(MOST_ERRORS, 1 + room);
+    const one = await checkOne(known, { job, path: ['jobs', index], most }, json);
+    if ('errors' in one) room -= Math.min(room, one.errors.shown.length - 1);
+    checked.push(one);
   }
   return checked;
+}
+
+interface GivenJob {
+  readonly job: unknown;
+  readonly path: readonly PropertyKey[];
+  /** The largest number of errors to describe. */
+  readonly most: number;
+}
+
+async function checkOne(known: KnownHandlers, { job, path, most }: GivenJob, json: JsonBody): Promise<Checked> {
+  const parsed = BulkJob.safeParse(job);
+  if (!parsed.success) {
+    return { errors: toFaults(parsed.error, { in: 'body', above: path, names: namesOf(BulkJob), most }) };
+  }
+  const verdict = await checkNewJob(known, parsed.data, json, path);
+  if (verdict.kind === 'valid') return { job: verdict.job };
+  return { errors: verdict.kind === 'invalid' ? verdict.faults : oneFault(verdict.fault) };
 }
 
 /** Counts the jobs that the request inserts: each with the routing key `*` is one for each handler of its type. */
