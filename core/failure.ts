@@ -25,8 +25,14 @@ const MOST_COMPARED = 100;
 const MOST_MEMBERS = 3;
 const MOST_PARTS = 16;
 
-/** Describes a thrown value of any kind; never throws itself. */
-export function describeFailure(thrown: unknown): StoredError {
+/** Characters of a text that are redacted for a fingerprint, which reads fewer. */
+const MOST_REDACTED = 16_000;
+
+/**
+ * Describes a thrown value of any kind; never throws itself.
+ * @param redact removes secrets from what the fingerprint covers: it could be compared with guesses. Default: nothing.
+ */
+export function describeFailure(thrown: unknown, redact?: (text: string) => string): StoredError {
   const parts = attempt(() => partsOf(thrown)) ?? [];
   const traits = [traitsOf(thrown), ...parts.slice(1).map(({ value }) => innerTraits(value))] as const;
   const message = withInner(traits, parts);
@@ -36,8 +42,13 @@ export function describeFailure(thrown: unknown): StoredError {
     name: storable(traits[0].name, LONGEST_NAME),
     message: storable(message.text, LONGEST_MESSAGE, message.length),
     stack: stacks.length === 0 ? null : storable(stack.text, LONGEST_STACK, stack.length),
-    fingerprint: fingerprint(traits, stacks),
+    fingerprint: fingerprint(redact === undefined ? traits : traits.map((one) => redacted(one, redact)), stacks),
   };
+}
+
+function redacted({ name, code, message }: Traits, redact: (text: string) => string): Traits {
+  const part = (text: string) => redact(text.slice(0, MOST_REDACTED));
+  return { name: part(name), code: part(code), message: part(message) };
 }
 
 /** Returns the message of a thrown value. */

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { optionalSetting } from './config.ts';
 import { describeFailure, type StoredError } from './failure.ts';
-import type { LogEvent } from './log-table.ts';
+import { LOG_FIELDS, type LogEvent } from './log-table.ts';
 import { startOf } from './text.ts';
 import { isInstance } from './thrown.ts';
 
@@ -28,6 +28,9 @@ export const RESERVED_FIELDS: ReadonlySet<string> = new Set([
   ...['level', 'timestamp', 'service', 'event', 'function_name', 'function_request_id', 'cold_start', 'xray_trace_id'],
   ...['job_type', 'routing_key', 'queue', 'job_id', 'attempt', 'attempt_number', 'max_attempts'],
 ]);
+
+/** Fields of Millrace, which log queries and metric filters read: their names and numbers are no secrets. */
+const ENGINE_FIELDS: ReadonlySet<string> = new Set(Object.keys(LOG_FIELDS));
 
 /** What a log does besides writing its fields. */
 interface LogOptions {
@@ -135,19 +138,31 @@ export function errorField({ name, message, stack }: StoredError): LogFields {
 
 /** Converts errors to objects, so that a log query can select `error.name`, and shows what JSON would omit. */
 function plainWith(redact: Redact): (key: string, value: unknown) => unknown {
-  return (_key, value) => {
+  return (key, value) => {
     if (typeof value === 'bigint' || typeof value === 'symbol') return redact(value.toString());
     if (typeof value === 'function') return redact(inspected(value));
     if (isInstance(value, Set)) return [...value];
     if (isInstance(value, Map)) {
       const entries = [...value];
-      return entries.every(([name]) => typeof name === 'string') ? Object.fromEntries(entries) : entries;
+      const isObject = entries.every(([name]) => typeof name === 'string');
+      return isObject ? withoutSecrets(Object.fromEntries(entries), redact) : entries;
     }
     if (isInstance(value, Error)) {
       return errorField(describeFailure(value));
     }
-    return typeof value === 'string' ? cut(redact(value), LONGEST_FIELD) : value;
+    if (typeof value === 'string') return cut(redact(value), LONGEST_FIELD);
+    if (redact === asItIs || (typeof value === 'number' && ENGINE_FIELDS.has(key))) return value;
+    return withoutSecrets(value, redact);
   };
+}
+
+/** Returns a value without secrets in the names of its members, or, if it is a number, in its digits. */
+function withoutSecrets(value: unknown, redact: Redact): unknown {
+  if (typeof value === 'number') return redact(String(value)) === String(value) ? value : redact(String(value));
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) return value;
+  const shown = (name: string) => (ENGINE_FIELDS.has(name) ? name : redact(name));
+  if (Object.keys(value).every((name) => shown(name) === name)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [shown(name), member]));
 }
 
 function cut(text: string, most: number): string {
