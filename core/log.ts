@@ -29,7 +29,7 @@ export const RESERVED_FIELDS: ReadonlySet<string> = new Set([
   ...['job_type', 'routing_key', 'queue', 'job_id', 'attempt', 'attempt_number', 'max_attempts'],
 ]);
 
-/** Fields of Millrace, which log queries and metric filters read: their names and numbers are no secrets. */
+/** Fields of Millrace, which log queries and metric filters read: their names and numbers are not secret. */
 const ENGINE_FIELDS: ReadonlySet<string> = new Set(Object.keys(LOG_FIELDS));
 
 /** What a log does besides writing its fields. */

@@ -93,6 +93,6 @@ function partsOf(value: string): string[] {
 
 function linesOf(text: string): string[] {
   const lines = text.split(/\r\n|\r|\n/).map((line) => line.trim());
-  // The first and the last line of PEM are no secret.
+  // The first and the last line of PEM are not secret.
   return lines.length === 1 ? [] : lines.filter((line) => line.length >= SHORTEST_LINE && !line.startsWith('-----'));
 }
