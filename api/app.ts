@@ -53,6 +53,7 @@ async function pass(deps: ApiDeps, route: Route, c: Context, gate: Gate): Promis
   const json = route.body === undefined ? undefined : await readJsonBody(c.req.raw);
   const parsed = parseRequest(route, { params: c.req.param(), query: c.req.queries(), json });
   authorizeFilters(route, parsed, caller);
+  if (route.jobTypes) await deps.schemas.load(new Set(route.jobTypes(parsed.body as never)));
   const answer = await serve(deps, route, { ...parsed, json, caller, request: c.req.raw, log: gate.log });
   return isConditional(route) ? answerConditionally(c.req.raw, answer) : answer;
 }

@@ -31,6 +31,7 @@ const TITLES = {
   'issuer-unavailable': [503, 'The token issuer is unavailable'],
   'database-unavailable': [503, 'The database is unavailable'],
   'database-read-only': [503, 'The database is read-only'],
+  'schema-unavailable': [503, 'The payload schema is unavailable'],
   'query-timeout': [503, 'The database query timed out'],
 } as const satisfies Record<string, readonly [number, string]>;
 

@@ -1,16 +1,16 @@
 import type * as z from 'zod';
 import type { Scope } from '../core/access/scopes.ts';
 import type { Dispatched } from '../core/aws/functions.ts';
-import type { HandlerDefinition } from '../core/handler/handler.ts';
 import type { Log } from '../core/log.ts';
 import type { Database, Queryable } from '../core/postgres/database.ts';
 import type { Authenticate, Caller, GatewayFacts } from './caller.ts';
+import type { HandlerSchemas } from './handler-schemas.ts';
 import type { JsonBody } from './json-body.ts';
 
 export interface ApiDeps {
   readonly db: Database;
-  /** Handlers whose payload schemas are checked before a job is stored. */
-  readonly catalog: readonly HandlerDefinition[];
+  /** The schemas that payloads are checked with before a job is stored. */
+  readonly schemas: HandlerSchemas;
   readonly dispatcher: {
     /** Runs one round, which claims at most `limit` jobs, and waits for its result. */
     processNow(limit?: number): Promise<Dispatched>;
@@ -85,6 +85,8 @@ export interface Route {
   readonly traced?: boolean;
   /** Whether the route runs outside the request's transaction. */
   readonly detached?: boolean;
+  /** The job types whose schemas the route requires: they are loaded before its transaction begins. */
+  readonly jobTypes?: (body: never) => readonly unknown[];
   readonly run: (request: ApiRequest<never, never, never>) => Promise<Answer>;
 }
 
@@ -96,12 +98,13 @@ export function defineRoute<
   Query extends z.ZodObject | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,
 >(
-  route: Omit<Route, 'run' | 'current' | 'params' | 'query' | 'body'> & {
+  route: Omit<Route, 'run' | 'current' | 'jobTypes' | 'params' | 'query' | 'body'> & {
     params?: Params;
     query?: Query;
     body?: Body;
     run: (request: ApiRequest<Parsed<Params>, Parsed<Query>, Parsed<Body>>) => Promise<Answer>;
     current?: (request: ApiRequest<Parsed<Params>, Parsed<Query>, Parsed<Body>>) => Promise<unknown>;
+    jobTypes?: (body: Parsed<Body>) => readonly unknown[];
   },
 ): Route {
   return route as Route;

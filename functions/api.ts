@@ -1,6 +1,7 @@
-import catalog from '#catalog';
+import modules from '#catalog';
 import { createApp } from '../api/app.ts';
 import { readAuthentication } from '../api/auth/settings.ts';
+import { openHandlerSchemas } from '../api/handler-schemas.ts';
 import { makeFirstKey } from '../api/routes/api-keys.ts';
 import { openDispatcherFunction } from '../core/aws/functions.ts';
 import { optionalSetting, serviceAddress, setting } from '../core/config.ts';
@@ -15,7 +16,7 @@ const db = openConfiguredDatabase({
 const dispatcher = setting('MILLRACE_DISPATCHER_FUNCTION', 'the function name of the dispatcher');
 const app = createApp({
   db,
-  catalog,
+  schemas: openHandlerSchemas(modules),
   dispatcher: openDispatcherFunction(dispatcher, processLog, serviceAddress('LAMBDA')),
   authentication: readAuthentication(db),
   log: processLog,
@@ -32,7 +33,7 @@ interface KeyEvent {
   readonly create_key: unknown;
 }
 
-/** The Lambda behind the gateway. Bundling sets `#catalog` to the deployed handlers. */
+/** The Lambda behind the gateway. Bundling sets `#catalog` to the modules of the deployed handlers. */
 export const handler = async (
   event: HttpEvent | KeyEvent,
   context: LambdaContext,

@@ -1,8 +1,9 @@
-import type { HandlerDefinition } from '../core/handler/handler.ts';
-import makeThumbnail from './handlers/make-thumbnail.ts';
-import sendReminder from './handlers/send-reminder.ts';
+import type { HandlerModules } from '../api/handler-schemas.ts';
 
-/** The handlers whose payloads the API validates. A bundle replaces this list with the deployed handlers. */
-const catalog: readonly HandlerDefinition[] = [makeThumbnail, sendReminder];
+/** The handlers whose payloads the API validates. A bundle replaces these with the deployed handlers. */
+const modules: HandlerModules = {
+  make_thumbnail: () => import('./handlers/make-thumbnail.ts'),
+  send_reminder: () => import('./handlers/send-reminder.ts'),
+};
 
-export default catalog;
+export default modules;

@@ -1,4 +1,4 @@
-import catalog from '#catalog';
+import catalog from '#definitions';
 import { listSetting, optionalSetting, setting } from '../core/config.ts';
 import { processLog } from '../core/log.ts';
 import { configuredAddress } from '../core/postgres/configured.ts';

@@ -1,4 +1,4 @@
-import catalog from '#catalog';
+import stated from '#definitions';
 import { allSettings, setting } from '../core/config.ts';
 import { withVariables } from '../core/handler/variables.ts';
 import { processLog } from '../core/log.ts';
@@ -10,7 +10,7 @@ const registration = {
   queueUrlPrefix: setting('MILLRACE_QUEUE_URL_PREFIX', 'the part of a queue URL before the name'),
   log: processLog,
 };
-const definitions = catalog.map((definition) => withVariables(definition, allSettings()));
+const definitions = stated.map((definition) => withVariables(definition, allSettings()));
 const db = openConfiguredDatabase({ max: 1, name: 'millrace-registry', log: processLog });
 
 /** The Lambda that a deployment runs last. From then on the dispatcher sends to the deployed handlers. */

@@ -55,7 +55,7 @@ async function buildLibrary(target: string): Promise<void> {
     outdir: join(target, 'dist'),
     // The oldest release on which an application and the commands run.
     target: 'node20.19',
-    external: ['pg-native', 'esbuild', 'aws-cdk-lib', 'constructs', '#handler', '#catalog'],
+    external: ['pg-native', 'esbuild', 'aws-cdk-lib', 'constructs', '#handler', '#catalog', '#definitions'],
     plugins: [WITHOUT_STACK],
   });
   writeDeclarations(doors, join(target, 'types'));

@@ -3,11 +3,22 @@ import type { EnqueueClient } from '../../core/enqueue/enqueue-client.ts';
 import { ALL_KEYS, type NewJob } from '../../core/enqueue/enqueue-options.ts';
 import { type InsertedJob, insertJobs } from '../../core/enqueue/insert-jobs.ts';
 import { isUnhandled } from '../../core/enqueue/refusals.ts';
+import { jsonPointer } from '../../core/json.ts';
 import type { JsonBody } from '../json-body.ts';
 import { namesOf, toFaults } from '../parse-request.ts';
-import { type Faults, invalid, invalidBody, joinFaults, MOST_ERRORS, oneFault } from '../problem.ts';
+import {
+  type Faults,
+  faultAt,
+  invalid,
+  invalidBody,
+  joinFaults,
+  MOST_ERRORS,
+  oneFault,
+  type Problem,
+} from '../problem.ts';
 import { defineRoute } from '../route.ts';
-import { BulkJob, checkNewJob, type KnownHandlers, readKnownHandlers } from './new-job.ts';
+import { type KnownHandlers, readKnownHandlers } from './known-handlers.ts';
+import { BulkJob, type CheckedJob, checkNewJob } from './new-job.ts';
 
 const MOST_JOBS = 1000;
 /** The largest number of jobs of one request in which some have the routing key `*`. */
@@ -60,11 +71,15 @@ export const enqueueJobs = defineRoute({
       schema: BulkAnswer,
     },
   },
-  run: async ({ body, json, db, deps, traceparent }) => {
-    const known = await readKnownHandlers(db, deps.catalog);
+  jobTypes: ({ jobs }) => jobs.map((job) => Object(job).job_type),
+  run: async ({ body, json, db, deps, log, traceparent }) => {
+    const known = await readKnownHandlers(db, deps.schemas);
     refuseTooMany(known, body.jobs);
     const checked = await checkAll(known, body.jobs, json as JsonBody);
     const faults = joinFaults(checked.flatMap((one) => ('errors' in one ? [one.errors] : [])));
+    const problems = checked.flatMap((one) => ('problem' in one ? [one.problem] : []));
+    if (body.atomic) for (const problem of problems) throw problem;
+    for (const { kind, cause } of problems) log.error('request_failed', { problem: kind, error: cause });
     if (body.atomic && faults.total > 0) throw invalid(faults);
     const items = await insertAll(db, checked, traceparent);
     const failed = checked.filter((one) => 'errors' in one).length;
@@ -78,7 +93,7 @@ export const enqueueJobs = defineRoute({
   },
 });
 
-type Checked = { readonly job: NewJob } | { readonly errors: Faults };
+type Checked = { readonly job: NewJob } | { readonly errors: Faults; readonly problem?: Problem };
 
 /** Checks each job. Describes only the errors that the response lists: the first of each job, and 100 others in all. */
 export async function checkAll(known: KnownHandlers, jobs: readonly unknown[], json: JsonBody): Promise<Checked[]> {
@@ -106,8 +121,22 @@ async function checkOne(known: KnownHandlers, { job, path, most }: GivenJob, jso
     return { errors: toFaults(parsed.error, { in: 'body', above: path, names: namesOf(BulkJob), most }) };
   }
   const verdict = await checkNewJob(known, parsed.data, json, path);
-  if (verdict.kind === 'valid') return { job: verdict.job };
-  return { errors: verdict.kind === 'invalid' ? verdict.faults : oneFault(verdict.fault) };
+  return toChecked(verdict, path);
+}
+
+function toChecked(verdict: CheckedJob, path: readonly PropertyKey[]): Checked {
+  switch (verdict.kind) {
+    case 'valid':
+      return { job: verdict.job };
+    case 'invalid':
+      return { errors: verdict.faults };
+    case 'unknown':
+      return { errors: oneFault(verdict.fault) };
+    case 'unavailable': {
+      const { problem } = verdict;
+      return { errors: oneFault(faultAt('body', `${jsonPointer(path)}/payload`, problem.message)), problem };
+    }
+  }
 }
 
 /** Counts the jobs that the request inserts: each with the routing key `*` is one for each handler of its type. */

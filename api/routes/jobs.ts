@@ -9,7 +9,8 @@ import type { JsonBody } from '../json-body.ts';
 import { invalid, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { IdParams } from '../schemas.ts';
-import { checkNewJob, NewJobBody, readKnownHandlers } from './new-job.ts';
+import { readKnownHandlers } from './known-handlers.ts';
+import { checkNewJob, NewJobBody } from './new-job.ts';
 
 const TAG = 'Jobs';
 export const enqueueJob = defineRoute({
@@ -22,6 +23,7 @@ export const enqueueJob = defineRoute({
   idempotent: true,
   traced: true,
   body: NewJobBody,
+  jobTypes: (body) => [body.job_type],
   answers: {
     201: { description: 'The job is in the table.', schema: Enqueued, headers: { Location: 'URL of the job.' } },
     200: {
@@ -31,11 +33,12 @@ export const enqueueJob = defineRoute({
     404: { description: 'No handler for this job is deployed.' },
   },
   run: async ({ body, json, db, deps, traceparent }) => {
-    const known = await readKnownHandlers(db, deps.catalog);
+    const known = await readKnownHandlers(db, deps.schemas);
     const checked = await checkNewJob(known, body, json as JsonBody, []);
     if (checked.kind === 'unknown') {
       throw new Problem('unknown-job-type', checked.fault.detail, { errors: [checked.fault] });
     }
+    if (checked.kind === 'unavailable') throw checked.problem;
     if (checked.kind === 'invalid') throw invalid(checked.faults);
     const { id, deduplicated, replaced } = await insertJob(db, { ...checked.job, traceparent });
     const job = await readListedJob(db, id);

@@ -3,16 +3,14 @@ import { DURATION } from '../../core/duration.ts';
 import { ALL_KEYS, checkOptions, type NewJob } from '../../core/enqueue/enqueue-options.ts';
 import { PayloadInvalid, SettingError } from '../../core/errors.ts';
 import { TARGET } from '../../core/handler/check-definition.ts';
-import type { HandlerDefinition } from '../../core/handler/handler.ts';
 import { type HandlerAddress, handlerName, LONGEST_NAME, toAddress } from '../../core/handler/naming.ts';
 import { checkPayloadText } from '../../core/handler/payload.ts';
 import { checkPayloadForAll, type NamedSchema } from '../../core/handler/payload-for-all.ts';
 import { jsonPointer } from '../../core/json.ts';
-import type { Queryable } from '../../core/postgres/database.ts';
-import { readAddresses } from '../../core/registry/list-handlers.ts';
 import type { JsonBody } from '../json-body.ts';
-import { type Fault, type Faults, faultAt, oneFault } from '../problem.ts';
+import { type Fault, type Faults, faultAt, oneFault, Problem } from '../problem.ts';
 import { DurationText, JobTypeName, RoutingKeyName, Time, Words, wholeNumber } from '../schemas.ts';
+import type { KnownHandlers } from './known-handlers.ts';
 import { UNIQUE } from './unique-members.ts';
 
 const HandlerName = z
@@ -77,28 +75,14 @@ export const BulkJob = NewJobBody.safeExtend({ routing_key: KeyOrAll.optional() 
   examples: [EXAMPLE],
 });
 
-/** The deployed handlers, and the definitions in this process. */
-export interface KnownHandlers {
-  readonly names: ReadonlySet<string>;
-  /** The names of the handlers of each job type, in the order of their routing keys. */
-  readonly byType: ReadonlyMap<string, readonly string[]>;
-  readonly definitions: ReadonlyMap<string, HandlerDefinition>;
-}
-
-export async function readKnownHandlers(db: Queryable, catalog: readonly HandlerDefinition[]): Promise<KnownHandlers> {
-  const addresses = await readAddresses(db);
-  const byType = new Map<string, string[]>();
-  for (const address of addresses) {
-    byType.set(address.jobType, [...(byType.get(address.jobType) ?? []), handlerName(address)]);
-  }
-  const names = new Set(addresses.map(handlerName));
-  return { names, byType, definitions: new Map(catalog.map((definition) => [handlerName(definition), definition])) };
-}
-
-/** A job that can be inserted, or what is wrong with it. `unknown`: no handler for the job is deployed. */
+/**
+ * A job that can be inserted, or what is wrong with it. `unknown`: no handler for the job is deployed; `unavailable`:
+ * the schema of its handler cannot be loaded.
+ */
 export type CheckedJob =
   | { readonly kind: 'valid'; readonly job: NewJob }
   | { readonly kind: 'unknown'; readonly fault: Fault }
+  | { readonly kind: 'unavailable'; readonly problem: Problem }
   | { readonly kind: 'invalid'; readonly faults: Faults };
 
 /**
@@ -124,6 +108,7 @@ export async function checkNewJob(
     checkOptions(job, '');
     return { kind: 'valid', job };
   } catch (error) {
+    if (error instanceof Problem) return { kind: 'unavailable', problem: error };
     const faults = refusal(error, place);
     if (faults === undefined) throw error;
     return { kind: 'invalid', faults };
@@ -150,11 +135,11 @@ function unknownDetail({ names }: KnownHandlers, address: HandlerAddress): strin
 }
 
 /** Checks the payload against the schemas that are known. */
-function checkForHandlers({ definitions }: KnownHandlers, names: readonly string[], payload: string): Promise<void> {
+function checkForHandlers({ schemaOf }: KnownHandlers, names: readonly string[], payload: string): Promise<void> {
   const [only = '', ...others] = names;
-  if (others.length === 0) return checkPayloadText(payload, definitions.get(only)?.payload);
+  if (others.length === 0) return checkPayloadText(payload, schemaOf(only));
   const known = names.flatMap((name): NamedSchema[] => {
-    const schema = definitions.get(name)?.payload;
+    const schema = schemaOf(name);
     return schema === undefined ? [] : [[name, schema]];
   });
   return checkPayloadForAll(payload, known);

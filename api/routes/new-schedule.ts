@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import type { HandlerDefinition } from '../../core/handler/handler.ts';
 import { handlerName } from '../../core/handler/naming.ts';
-import { parsePayload } from '../../core/handler/payload.ts';
+import { type PayloadSchema, parsePayload } from '../../core/handler/payload.ts';
 import {
   CATCH_UP,
   type CatchUp,
@@ -18,7 +17,8 @@ import { invalid, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { ChangedSchedule, Schedule } from '../schedule-documents.ts';
 import { DurationText, JobTypeName, RoutingKeyName, Words, wholeNumber } from '../schemas.ts';
-import { type CheckedJob, checkNewJob, readKnownHandlers, refusal } from './new-job.ts';
+import { readKnownHandlers } from './known-handlers.ts';
+import { type CheckedJob, checkNewJob, refusal } from './new-job.ts';
 import { existing, Name, TAG } from './schedules.ts';
 
 const Interval = z.union([z.number().min(0), DurationText], 'expected seconds, or 30s, 5m, 2h, 1d');
@@ -65,6 +65,7 @@ export const addSchedule = defineRoute({
   scope: ['jobs:enqueue'],
   idempotent: true,
   body: ScheduleBody,
+  jobTypes: (body) => [body.job_type],
   answers: {
     201: { description: 'The schedule is created.', schema: ChangedSchedule },
     404: { description: 'No handler for its jobs is deployed.' },
@@ -72,12 +73,12 @@ export const addSchedule = defineRoute({
   },
   run: async ({ body, json, db, deps }) => {
     const job = { job_type: body.job_type, routing_key: body.routing_key };
-    const known = await readKnownHandlers(db, deps.catalog);
+    const known = await readKnownHandlers(db, deps.schemas);
     // Without the time of its tick, the payload can violate the schema.
-    const definitions = body.tick_key === undefined ? known.definitions : new Map();
-    const checked = await checkNewJob({ ...known, definitions }, job, json as JsonBody, []);
+    const schemaOf = body.tick_key === undefined ? known.schemaOf : () => undefined;
+    const checked = await checkNewJob({ ...known, schemaOf }, job, json as JsonBody, []);
     const spec = specOf(checked, body);
-    if (spec.tickKey !== null) await checkTick(spec, known.definitions.get(handlerName(spec)));
+    if (spec.tickKey !== null) await checkTick(spec, known.schemaOf(handlerName(spec)));
     if (!(await createSchedule(db, spec))) {
       throw new Problem('invalid-state', `a schedule ${body.schedule} exists: delete it first, or use another name`);
     }
@@ -86,10 +87,10 @@ export const addSchedule = defineRoute({
 });
 
 /** Checks the payload as the job of a tick has it. */
-async function checkTick({ payload, tickKey }: ScheduleSpec, definition: HandlerDefinition | undefined): Promise<void> {
-  if (definition === undefined) return;
+async function checkTick({ payload, tickKey }: ScheduleSpec, schema: PayloadSchema | undefined): Promise<void> {
+  if (schema === undefined) return;
   try {
-    await parsePayload(tickPayload(payload, tickKey, EXAMPLE_TICK), definition.payload);
+    await parsePayload(tickPayload(payload, tickKey, EXAMPLE_TICK), schema);
   } catch (error) {
     throw problemOf(error);
   }
@@ -103,6 +104,7 @@ function problemOf(error: unknown): unknown {
 function specOf(checked: CheckedJob, body: z.output<typeof ScheduleBody>): ScheduleSpec {
   if (checked.kind === 'unknown')
     throw new Problem('unknown-job-type', checked.fault.detail, { errors: [checked.fault] });
+  if (checked.kind === 'unavailable') throw checked.problem;
   if (checked.kind === 'invalid') throw invalid(checked.faults);
   const { cron, every, zone, overlap, spread, priority } = body;
   const options = {

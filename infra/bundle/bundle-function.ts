@@ -6,7 +6,15 @@ import { ownModule } from '../../core/own-files.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { refuseMachineCode } from './machine-code.ts';
 import { installNative } from './native-modules.ts';
-import { bundleOptions, catalogAlias, catalogSource, handlerAlias } from './options.ts';
+import {
+  apiEntry,
+  bundleOptions,
+  catalogAlias,
+  catalogSource,
+  definitionsAlias,
+  definitionsSource,
+  handlerAlias,
+} from './options.ts';
 import { projectOf } from './tsconfig.ts';
 
 export interface FunctionBundle {
@@ -20,21 +28,29 @@ export interface FunctionBundle {
   readonly beside?: Readonly<Record<string, string>>;
   /** Packages to install beside the bundle, for the architecture of the function. */
   readonly nativeModules?: readonly string[];
-  /** Whether the function only reads the handler definitions and never runs a handler. */
-  readonly onlyDefinitions?: true;
+  /** Whether the function imports handler files for their schemas, each when it is required, and never runs one. */
+  readonly onlySchemas?: true;
   /** The file whose project has the tsconfig.json; default: that of the first alias, else the entry. */
   readonly source?: string | undefined;
 }
 
-/** Describes the bundle of a function that knows every handler: it imports the handler files and their imports. */
-export function catalogBundle(entry: string, plans: readonly HandlerPlan[]): FunctionBundle {
+/** Describes the bundle of the API, which imports the file of a handler before it validates a payload. */
+export function apiBundle(plans: readonly HandlerPlan[]): FunctionBundle {
   return {
-    entry,
-    generated: { [catalogAlias]: catalogSource(plans.map(({ file }) => file)) },
+    entry: apiEntry,
+    generated: { [catalogAlias]: catalogSource(plans) },
     nativeModules: [...new Set(plans.flatMap(({ nativeModules }) => nativeModules))],
-    onlyDefinitions: true,
+    onlySchemas: true,
     source: plans[0]?.file,
   };
+}
+
+/**
+ * Describes the bundle of a step of the deployment. It contains the definitions and no code of a handler: one of the
+ * steps has the login of the owner.
+ */
+export function stepBundle(entry: string, plans: readonly HandlerPlan[]): FunctionBundle {
+  return { entry, generated: { [definitionsAlias]: definitionsSource(plans.map(({ definition }) => definition)) } };
 }
 
 /**
@@ -48,7 +64,7 @@ export function bundleFunction(
   bundle: FunctionBundle,
   installs = true,
 ): Code {
-  const { entry, alias, generated = {}, beside = {}, nativeModules = [], onlyDefinitions = false } = bundle;
+  const { entry, alias, generated = {}, beside = {}, nativeModules = [], onlySchemas = false } = bundle;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const written = writeGenerated(`${folder}.generated`, generated);
@@ -56,7 +72,7 @@ export function bundleFunction(
   const source = bundle.source ?? Object.values(alias ?? {})[0] ?? module;
   const project = projectOf(source);
   const root = module.startsWith(`${project}/`) ? project : projectOf(module);
-  const request = { root, module, alias: { ...alias, ...written } };
+  const request = { root, module, alias: { ...alias, ...written }, splitting: onlySchemas };
   const { outputFiles, metafile } = build(request, bundleOptions(nativeModules, source));
   const handler = alias?.[handlerAlias];
   refuseMachineCode(Object.keys(metafile.inputs), root, handler && `${relative(project, handler)}: `);
@@ -68,7 +84,7 @@ export function bundleFunction(
     );
   }
   for (const [name, path] of Object.entries(beside)) copy(resolve(path), join(folder, name));
-  const loaded = onlyDefinitions ? importedAtStart(metafile, nativeModules) : nativeModules;
+  const loaded = onlySchemas ? importedAtStart(metafile, nativeModules) : nativeModules;
   if (installs && loaded.length > 0) installNative(folder, project, loaded, architecture);
   return Code.fromAsset(folder);
 }
@@ -78,15 +94,18 @@ interface BuildRequest {
   readonly root: string;
   readonly module: string;
   readonly alias: Readonly<Record<string, string>>;
+  /** Whether what is imported later becomes files of its own. */
+  readonly splitting: boolean;
 }
 
-function build({ root, module, alias }: BuildRequest, options: ReturnType<typeof bundleOptions>) {
+function build({ root, module, alias, splitting }: BuildRequest, options: ReturnType<typeof bundleOptions>) {
   try {
     return buildSync({
       ...options,
-      entryPoints: [module],
+      entryPoints: { index: module },
       // Placed at the root, so that a stack trace names `jobs/send-invoice.ts` and no folder on this machine.
-      outfile: join(root, 'index.mjs'),
+      outdir: root,
+      splitting,
       absWorkingDir: root,
       alias: { ...alias },
       write: false,

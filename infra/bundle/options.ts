@@ -1,4 +1,5 @@
 import type { BuildOptions } from 'esbuild';
+import type { DefinitionData } from '../../core/handler/definition.ts';
 import { tsconfigOf } from './tsconfig.ts';
 
 /**
@@ -13,6 +14,7 @@ import { tsconfigOf } from './tsconfig.ts';
 const OPTIONS = {
   bundle: true,
   format: 'esm',
+  outExtension: { '.js': '.mjs' },
   platform: 'node',
   target: 'node24',
   minify: true,
@@ -44,14 +46,27 @@ export function bundleOptions(nativeModules: readonly string[], source: string) 
 export const handlerEntry = 'functions/handler';
 export const handlerAlias = '#handler';
 
-/** Module of the API, in which `#catalog` is the list of deployed handlers. */
+/** Module of the API, in which `#catalog` has the modules of the deployed handlers. */
 export const apiEntry = 'functions/api';
 export const catalogAlias = '#catalog';
 
-/** Returns the source of `#catalog`, which imports these handler files by absolute path. */
-export function catalogSource(files: readonly string[]): string {
-  const imports = files.map((file, index) => `import handler${index} from ${JSON.stringify(file)};\n`);
-  return `${imports.join('')}export default [${files.map((_file, index) => `handler${index}`).join(', ')}];\n`;
+/**
+ * Returns the source of `#catalog`: each handler file, by absolute path, is imported when the API first requires it. In
+ * a bundle it is a module of its own, so neither its size nor an error in it affects the start of the API.
+ */
+export function catalogSource(handlers: readonly { readonly name: string; readonly file: string }[]): string {
+  const members = handlers.map(
+    ({ name, file }) => `  ${JSON.stringify(name)}: () => import(${JSON.stringify(file)}),\n`,
+  );
+  return `export default {\n${members.join('')}};\n`;
+}
+
+/** Specifier of the handlers' definitions as data, in the functions that read them without their code. */
+export const definitionsAlias = '#definitions';
+
+/** Returns the source of `#definitions`. As an expression, a member `__proto__` of JSON would have another meaning. */
+export function definitionsSource(definitions: readonly DefinitionData[]): string {
+  return `export default JSON.parse(${JSON.stringify(JSON.stringify(definitions))});\n`;
 }
 
 /** Name of the function that every bundle exports. */

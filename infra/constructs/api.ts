@@ -7,8 +7,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
-import { catalogBundle } from '../bundle/bundle-function.ts';
-import { apiEntry } from '../bundle/options.ts';
+import { apiBundle } from '../bundle/bundle-function.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import type { ApiChoice } from '../settings/settings.ts';
 import { acknowledge } from './acknowledge.ts';
@@ -47,7 +46,7 @@ export class Api extends Construct {
     this.function = new DeployedFunction(this, 'Function', {
       ...rest,
       name: functionName(rest.stage, 'api'),
-      bundle: catalogBundle(apiEntry, plans),
+      bundle: apiBundle(plans),
       ...OWN_FUNCTIONS.api,
       login: rest.database.runtime,
       environment: {

@@ -4,7 +4,7 @@ import { Trigger } from 'aws-cdk-lib/triggers';
 import { Construct } from 'constructs';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import { ownMigrations } from '../../core/postgres/migration-files.ts';
-import { catalogBundle } from '../bundle/bundle-function.ts';
+import { stepBundle } from '../bundle/bundle-function.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { checkBytes } from '../settings/setting-values.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
@@ -35,7 +35,7 @@ export class MigrateStep extends Construct {
     const step = new DeployedFunction(this, 'Function', {
       ...surroundings,
       name: functionName(surroundings.stage, 'migrate'),
-      bundle: { ...catalogBundle('functions/migrate', plans), beside: { [MIGRATIONS]: ownMigrations() } },
+      bundle: { ...stepBundle('functions/migrate', plans), beside: { [MIGRATIONS]: ownMigrations() } },
       ...OWN_FUNCTIONS.migrate,
       login: owner,
       environment: {
@@ -63,7 +63,7 @@ export class RegistryStep extends Construct {
     const step = new DeployedFunction(this, 'Function', {
       ...surroundings,
       name: functionName(surroundings.stage, 'registry'),
-      bundle: catalogBundle('functions/registry', plans),
+      bundle: stepBundle('functions/registry', plans),
       ...OWN_FUNCTIONS.registry,
       login: surroundings.database.runtime,
       environment: { ...variablesOfAll(plans), MILLRACE_QUEUE_URL_PREFIX: urlPrefix(handlers) },

@@ -1,4 +1,5 @@
 import type { HandlerEntry } from '../../core/catalog/import-handler.ts';
+import type { DefinitionData } from '../../core/handler/definition.ts';
 import { deadLetterQueueName, queueName } from '../../core/handler/naming.ts';
 import {
   DEAD_LETTER_RETENTION_SECONDS,
@@ -16,6 +17,8 @@ export interface HandlerPlan {
   readonly name: string;
   /** Absolute path of the handler file. */
   readonly file: string;
+  /** The definition as its file states it: the variables are not applied. */
+  readonly definition: DefinitionData;
   /** Name of the source queue and of the function. */
   readonly queueName: string;
   readonly deadLetterQueueName: string;
@@ -58,6 +61,7 @@ export function planHandler(
   return {
     name,
     file,
+    definition: entry.definition,
     queueName: queueName(stage, definition),
     deadLetterQueueName: deadLetterQueueName(stage, definition),
     ...timingOf(definition),

@@ -1,4 +1,4 @@
-import { relative, resolve } from 'node:path';
+import { basename, dirname, relative, resolve } from 'node:path';
 import type { Message } from 'esbuild';
 import { buildAndRest, sourceErrors } from '../../infra/bundle/build-and-rest.ts';
 import { refuseMachineCode } from '../../infra/bundle/machine-code.ts';
@@ -13,12 +13,16 @@ export interface BundleRequest {
   alias?: Readonly<Record<string, string>>;
   /** Packages with native code, which the function loads from `node_modules` at run time. */
   nativeModules?: readonly string[] | undefined;
+  /** Whether what is imported later becomes files of its own, beside the bundle. */
+  splitting?: boolean;
 }
 
 export interface Bundle {
   /** Absolute paths of its sources outside `node_modules`: the files to watch. */
   sources: string[];
   bytes: number;
+  /** Names of the files in the folder of the bundle. */
+  files: string[];
 }
 
 /**
@@ -26,12 +30,14 @@ export interface Bundle {
  * @throws BundleError with file and line if a source does not compile
  * @throws SettingError if the bundle would need native code that `nativeModules` does not name
  */
-export async function buildBundle({ entry, outFile, alias = {}, nativeModules = [] }: BundleRequest): Promise<Bundle> {
+export async function buildBundle(request: BundleRequest): Promise<Bundle> {
+  const { entry, outFile, alias = {}, nativeModules = [], splitting = false } = request;
   try {
     const { metafile } = await buildAndRest({
       ...bundleOptions(nativeModules, resolve(Object.values(alias)[0] ?? entry)),
-      entryPoints: [entry],
-      outfile: outFile,
+      entryPoints: { [basename(outFile, '.mjs')]: entry },
+      outdir: dirname(outFile),
+      splitting,
       alias: { ...alias },
       metafile: true,
       absWorkingDir: process.cwd(),
@@ -42,6 +48,7 @@ export async function buildBundle({ entry, outFile, alias = {}, nativeModules = 
         .filter((path) => !/(^|\/)node_modules\//.test(path) && !path.startsWith('<'))
         .map((path) => resolve(path)),
       bytes: metafile.outputs[relative(process.cwd(), resolve(outFile))]?.bytes ?? 0,
+      files: Object.keys(metafile.outputs).map((path) => basename(path)),
     };
   } catch (cause) {
     const errors = sourceErrors(cause);

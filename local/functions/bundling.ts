@@ -1,5 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { functionName } from '../../core/handler/naming.ts';
 import { ownModule } from '../../core/own-files.ts';
 import { apiEntry, catalogAlias, catalogSource } from '../../infra/bundle/options.ts';
@@ -23,31 +23,39 @@ export interface Bundling {
 export function beginBundling(folders: HandlerFolders): Bundling {
   const folder = folders.bundles;
   const read = openBundler(folders);
+  const bundleApi = openApiBundler(folder);
   const bundleHandlers = async (): Promise<ReadingHandlers> => {
     const handlers = await read();
     const ready = await Promise.all(handlers.files.values());
-    await bundleApi(
-      folder,
-      ready.filter((file) => typeof file !== 'string'),
-    );
+    await bundleApi(ready.filter((file) => typeof file !== 'string'));
     return handlers;
   };
   const first = Promise.all([bundleHandlers(), bundleScheduled(folder)]).then(([handlers, scheduled]) => {
     return { handlers, scheduled };
   });
   first.catch(() => undefined);
-  return { first, again: read, api: (handlers) => bundleApi(folder, handlers) };
+  return { first, again: read, api: bundleApi };
 }
 
-/** Bundles the API's function into `folder`, with every handler whose payloads it validates. */
-async function bundleApi(folder: string, handlers: readonly BundledHandler[]): Promise<void> {
+/** Returns a function that bundles the API into `folder`, with every handler whose payloads it validates. */
+function openApiBundler(folder: string): Bundling['api'] {
   const bundle = apiBundle(folder);
-  const catalog = join(dirname(bundle), 'catalog.ts');
-  await mkdir(dirname(catalog), { recursive: true });
-  await writeFile(catalog, catalogSource(handlers.map(({ file }) => file)));
-  const entry = ownModule(apiEntry);
-  const nativeModules = handlers.flatMap(({ definition }) => definition.nativeModules ?? []);
-  await buildBundle({ entry, outFile: bundle, alias: { [catalogAlias]: catalog }, nativeModules });
+  const own = dirname(bundle);
+  const catalog = join(own, 'catalog.ts');
+  // A process of the bundle before may still import its files.
+  let before: readonly string[] = [];
+  return async (handlers) => {
+    await mkdir(own, { recursive: true });
+    await writeFile(catalog, catalogSource(handlers));
+    const entry = ownModule(apiEntry);
+    const nativeModules = handlers.flatMap(({ definition }) => definition.nativeModules ?? []);
+    const alias = { [catalogAlias]: catalog };
+    const { files } = await buildBundle({ entry, outFile: bundle, alias, nativeModules, splitting: true });
+    const kept = new Set([...files, ...before, basename(catalog)]);
+    const old = (await readdir(own)).filter((name) => !kept.has(name));
+    await Promise.all(old.map((name) => rm(join(own, name), { recursive: true, force: true })));
+    before = files;
+  };
 }
 
 /** Returns the path of the API's bundle. */

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { JsonBody } from '../../api/json-body.ts';
 import { toFaults } from '../../api/parse-request.ts';
 import { checkAll } from '../../api/routes/bulk.ts';
-import type { KnownHandlers } from '../../api/routes/new-job.ts';
+import type { KnownHandlers } from '../../api/routes/known-handlers.ts';
 
 const keys = (length: number, before = 'on_dead_lette') => Array.from({ length }, (_, n) => `${before}${n}`);
 const withKeys = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 0]));

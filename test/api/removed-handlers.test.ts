@@ -3,7 +3,7 @@ import { enqueueAll } from '../../core/enqueue/enqueue.ts';
 import { defineHandler, type HandlerDefinition } from '../../core/handler/handler.ts';
 import type { PayloadSchema } from '../../core/handler/payload.ts';
 import { deploy } from '../support/runtime-engine.ts';
-import { openApi } from './world.ts';
+import { openApi, schemasOf } from './world.ts';
 
 let onCheck: () => Promise<unknown>;
 
@@ -21,7 +21,7 @@ const schema: PayloadSchema = {
 const raced = (routingKey: string): HandlerDefinition =>
   defineHandler({ jobType: 'raced', routingKey, payload: schema, run: async () => undefined });
 
-const { ask, pool, db } = await openApi({ catalog: [raced('a'), raced('b')] });
+const { ask, pool, db } = await openApi({ schemas: schemasOf(raced('a'), raced('b')) });
 const remove = (...keys: string[]) =>
   pool.query(`delete from millrace.handlers where job_type = 'raced' and routing_key = any($1)`, [keys]);
 const inserted = async () =>

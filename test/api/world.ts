@@ -2,9 +2,11 @@ import { afterAll } from 'vitest';
 import * as z from 'zod';
 import { type App, createApp } from '../../api/app.ts';
 import type { Authenticate } from '../../api/caller.ts';
+import { type HandlerSchemas, openHandlerSchemas } from '../../api/handler-schemas.ts';
 import type { ApiDeps } from '../../api/route.ts';
 import { ROLES, SCOPES, type Scope } from '../../core/access/scopes.ts';
-import { defineHandler } from '../../core/handler/handler.ts';
+import { defineHandler, type HandlerDefinition } from '../../core/handler/handler.ts';
+import { handlerName } from '../../core/handler/naming.ts';
 import { openLog } from '../../core/log.ts';
 import type { Engine as DatabaseEngine } from '../support/database-engine.ts';
 import { deploy, openEngine } from '../support/runtime-engine.ts';
@@ -35,6 +37,12 @@ const mail = defineHandler({
   run: async () => undefined,
 });
 
+/** Returns the schemas of these handlers, as the bundle of the API has them. */
+export function schemasOf(...handlers: readonly HandlerDefinition[]): HandlerSchemas {
+  const modules = handlers.map((handler) => [handlerName(handler), async () => ({ default: handler })] as const);
+  return openHandlerSchemas(Object.fromEntries(modules));
+}
+
 /** Accepts `Scopes <scopes>` as a credential, so that a test chooses the scopes of its caller. */
 const byHeader: Authenticate = async (request) => {
   const words = /^Scopes (.*)$/.exec(request.headers.get('authorization') ?? '')?.[1];
@@ -57,7 +65,7 @@ export async function openApi(changes: Partial<ApiDeps> = {}) {
   const woken: string[] = [];
   const deps: ApiDeps = {
     db: engine.db,
-    catalog: [mail],
+    schemas: schemasOf(mail),
     dispatcher: {
       processNow: async (limit = 2) => ({ claimed: limit, sent: 1 }),
       wake: async () => void woken.push('woken'),
@@ -76,7 +84,7 @@ export async function openApi(changes: Partial<ApiDeps> = {}) {
 export function appOf(engine: DatabaseEngine): App {
   return createApp({
     db: engine.db,
-    catalog: [engine.definition],
+    schemas: schemasOf(engine.definition),
     dispatcher: { processNow: async () => ({ claimed: 0, sent: 0 }), wake: async () => undefined },
     authentication: [async () => ({ name: 'key:shop', id: 'key:1', scopes: new Set(SCOPES) })],
     log: openLog(() => undefined),

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { createApp } from '../../api/app.ts';
 import { enqueueAll, enqueueMany } from '../../core/enqueue/enqueue.ts';
 import { defineHandler } from '../../core/handler/handler.ts';
-import { askApp } from '../api/world.ts';
+import { askApp, schemasOf } from '../api/world.ts';
 import { openBothWays } from '../cli/backend/api-world.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { deploy } from '../support/runtime-engine.ts';
@@ -122,7 +122,7 @@ describe('the payload of a job for all routing keys', () => {
       [{ ...fault, pointer: '/jobs/0/payload/n', detail: expect.stringMatching(/graph: /) }],
     ],
   ])('is refused by the API, by the name of the first handler, if %s', async (_what, payload, errors) => {
-    const app = createApp({ ...deps, catalog: [graph, vector] });
+    const app = createApp({ ...deps, schemas: schemasOf(graph, vector) });
     const body = { jobs: [{ job_type: 'index_record', routing_key: '*', payload }] };
     const before = await count();
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { expect, it } from 'vitest';
-import { bundleFunction, catalogBundle } from '../../../infra/bundle/bundle-function.ts';
+import { apiBundle, bundleFunction, stepBundle } from '../../../infra/bundle/bundle-function.ts';
 import { installNative } from '../../../infra/bundle/native-modules.ts';
-import { apiEntry, handlerAlias, handlerEntry } from '../../../infra/bundle/options.ts';
+import { handlerAlias, handlerEntry } from '../../../infra/bundle/options.ts';
 import type { HandlerPlan } from '../../../infra/plan/handler-plan.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
@@ -68,15 +68,15 @@ function bundleApi(atStart: string, inRun: string, installs?: boolean): string {
     const payload = { '~standard': { version: 1, vendor: 'x', validate: (value) => ({ value }) } };
     export default defineHandler({ jobType: 'shrink_photo', payload, run: async () => { ${inRun} } });`,
   );
-  const plan = { file, nativeModules: ['no-such-module'] } as unknown as HandlerPlan;
-  bundleFunction(join(folder, 'api'), Architecture.ARM_64, catalogBundle(apiEntry, [plan]), installs);
+  const plan = { name: 'shrink_photo', file, nativeModules: ['no-such-module'] } as unknown as HandlerPlan;
+  bundleFunction(join(folder, 'api'), Architecture.ARM_64, apiBundle([plan]), installs);
   return join(folder, 'api');
 }
 
 it('installs no native package in a function that never runs the handler which imports it', () => {
   const folder = bundleApi('', "return import('no-such-module');");
 
-  expect(readdirSync(folder).sort()).toEqual(['index.mjs', 'index.mjs.map']);
+  expect(readdirSync(folder)).not.toContain('node_modules');
 });
 
 it.each([
@@ -90,7 +90,46 @@ it.each([
 it('installs nothing for a command without assets', () => {
   const folder = bundleApi("import sharp from 'no-such-module';", 'return sharp;', false);
 
+  expect(readdirSync(folder)).not.toContain('node_modules');
+});
+
+/** Returns the text of a file of a bundle, with what it imports at its start. */
+function loadedAtStart(folder: string, name: string): string {
+  const text = readFileSync(join(folder, name), 'utf8');
+  const imports = [...text.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)].map(([, file = '']) => file);
+  return [text, ...imports.map((file) => loadedAtStart(folder, file))].join('');
+}
+
+it('starts the API without the code of a handler, which is a file beside it', () => {
+  const folder = bundleApi("const loud = 'a text of the handler';", 'return loud;');
+
+  const own = readdirSync(folder).find((name) => /^shrink-photo-\w+\.mjs$/.test(name)) ?? 'no file';
+
+  expect(readFileSync(join(folder, own), 'utf8')).toContain('a text of the handler');
+  expect(loadedAtStart(folder, 'index.mjs')).toContain(`import("./${own}")`);
+  expect(loadedAtStart(folder, 'index.mjs')).not.toContain('a text of the handler');
+});
+
+it('gives the same files of the API in any folder', () => {
+  const made = () => {
+    const folder = join(mkdtempSync(join(tmpdir(), 'millrace-api-')), 'api');
+    const plan = { name: 'send_invoice', file: PLAIN, nativeModules: [] } as unknown as HandlerPlan;
+    bundleFunction(folder, Architecture.ARM_64, apiBundle([plan]));
+    return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+  };
+
+  expect(made()).toEqual(made());
+});
+
+it.each(['functions/migrate', 'functions/registry'])('%s has the definitions as data, and no handler file', (entry) => {
+  const folder = join(mkdtempSync(join(tmpdir(), 'millrace-step-')), 'step');
+  const definition = { jobType: 'send_invoice', settings: JSON.parse('{"__proto__": "required"}') };
+  const plan = { file: '/no/such/handler.ts', definition, nativeModules: ['sharp'] } as unknown as HandlerPlan;
+
+  bundleFunction(folder, Architecture.ARM_64, stepBundle(entry, [plan]));
+
   expect(readdirSync(folder).sort()).toEqual(['index.mjs', 'index.mjs.map']);
+  expect(readFileSync(join(folder, 'index.mjs'), 'utf8')).toContain(JSON.stringify([definition]));
 });
 
 // The installation itself requires the network: test/rehearsal covers it.
