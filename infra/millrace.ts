@@ -49,6 +49,7 @@ const DEFAULTS = {
   api: { mode: 'api-key' },
   architecture: 'arm64',
   settings: {},
+  notSecret: [],
   secrets: {},
   variables: {},
   drain: [],
@@ -64,7 +65,7 @@ type CompleteProps = Required<Omit<MillraceProps, 'handlers'>>;
 function complete(given: MillraceProps): CompleteProps {
   const props = { ...DEFAULTS, ...given };
   checkClaims(props);
-  const { settings, variables } = splitSettings(props.settings);
+  const { settings, variables } = splitSettings(props.settings, props.notSecret);
   // A setting is more explicit than a variable, which an environment can contain.
   return { ...props, settings, variables: { ...props.variables, ...variables } };
 }
@@ -99,7 +100,8 @@ export class Millrace extends Construct {
     checkVariables(addresses, props.variables);
     const settings = { ...props.variables, ...props.settings };
     checkNamed(entries, { settings, secrets: props.secrets });
-    const plans = entries.map((entry) => planHandler(props.stage, entry, props.variables, settings));
+    const sources = { settings, notSecret: props.notSecret };
+    const plans = entries.map((entry) => planHandler(props.stage, entry, props.variables, sources));
     prove({ ...props, handlers: plans, apiConcurrency: props.api.mode === 'off' ? 0 : API_CONCURRENCY });
     const surroundings = this.makeSurroundings(props);
     this.database = surroundings.database;

@@ -47,14 +47,14 @@ export interface HandlerPlan {
 }
 
 /**
- * @param settings where the settings that the definition names are looked up
+ * @param sources where the settings that the definition names are looked up, and which of them only look like secrets
  * @throws SettingError that names the variable whose value is invalid, or the setting that looks like a secret
  */
 export function planHandler(
   stage: string,
   entry: HandlerEntry,
   variables: Variables = {},
-  settings: Variables = {},
+  { settings = {}, notSecret = [] }: { settings?: Variables; notSecret?: readonly string[] } = {},
 ): HandlerPlan {
   const { file, name } = entry;
   const definition = withVariables(entry.definition, variables);
@@ -75,7 +75,7 @@ export function planHandler(
     maxInFlight: definition.maxInFlight,
     nativeModules: definition.nativeModules ?? [],
     variables: variablesOf([definition], variables),
-    settings: checkEnvironment('settings', givenSettings(definition, lookupIn(settings))),
+    settings: checkEnvironment('settings', givenSettings(definition, lookupIn(settings)), notSecret),
     secrets: definition.secrets ?? [],
   };
 }

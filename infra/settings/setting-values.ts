@@ -4,6 +4,7 @@ import { SettingError } from '../../core/errors.ts';
 import { isVariable, VARIABLES } from '../../core/handler/variables.ts';
 import { nameFault } from '../../core/settings/declared.ts';
 import { type Context, optional } from './context.ts';
+import { refuseSecret } from './secret-values.ts';
 
 /** The pattern of a value, and its description for error messages. */
 export interface Form {
@@ -63,12 +64,6 @@ export function checkIamScopes(name: string, given: Record<string, unknown>): Re
   return given;
 }
 
-const SECRET_NAME = /PASS(WORD|WD|PHRASE)|SECRET|TOKEN|CREDENTIAL|PRIVATE|API_?KEY|ACCESS_?KEY/i;
-const SECRET_VALUE =
-  /:\/\/[^/@\s]*:[^/@\s]+@|-----BEGIN|^(sk|rk)_live_|^(AKIA|ASIA)[A-Z0-9]{16}$|^(ghp|gho|glpat|xox[bp])[_-]/;
-/** A secret in the query of a URL. */
-const SECRET_IN_QUERY =
-  /[?&](sig|[\w.-]{0,50}(password|passwd|secret|token|credential|api[_-]?key|access[_-]?key))=[^&\s]/i;
 const RESERVED = /^(AWS_|LAMBDA_|MILLRACE_|_|NODE_OPTIONS$)/;
 /** Lambda allows 4 KB of environment variables, and Millrace uses some of it. */
 const MOST_BYTES = 3072;
@@ -79,8 +74,15 @@ function unreserved(key: string): string {
   return `a name that neither Lambda nor Millrace uses${ours}`;
 }
 
-/** Returns the environment of handlers. Refuses secrets: templates and function settings are readable. */
-export function checkEnvironment(name: string, texts: Record<string, unknown>): Record<string, string> {
+/**
+ * Returns the environment of handlers. Refuses secrets.
+ * @param notSecret names of settings that only look like secrets
+ */
+export function checkEnvironment(
+  name: string,
+  texts: Record<string, unknown>,
+  notSecret: readonly string[] = [],
+): Record<string, string> {
   const example = '{"SMTP_FROM": "jobs@example.com"}';
   for (const [key, value] of Object.entries(texts)) {
     const field = `${name}.${key}`;
@@ -88,13 +90,8 @@ export function checkEnvironment(name: string, texts: Record<string, unknown>): 
     const isOurs = isVariable(key);
     if (RESERVED.test(key) && !isOurs) throw new SettingError(field, unreserved(key), key);
     if (typeof value !== 'string') throw new SettingError(field, `a string, as in ${example}`, JSON.stringify(value));
-    const secret =
-      (SECRET_NAME.test(key) && !value.startsWith('arn:')) || SECRET_VALUE.test(value) || SECRET_IN_QUERY.test(value);
     // The name of a handler can contain such a word.
-    if (!secret || isOurs) continue;
-    const expected =
-      'no secret, since the template is readable: store it in Secrets Manager, and list it in secrets of its handler';
-    throw new SettingError(field, expected, '***');
+    if (!isOurs) refuseSecret(field, value, notSecret);
   }
   return checkBytes(name, texts as Record<string, string>);
 }

@@ -42,6 +42,8 @@ export interface Settings {
   readonly architecture: 'arm64' | 'x86_64';
   /** Environment variables for handlers, such as `SMTP_FROM`. No secrets: a template is readable. */
   readonly settings: Readonly<Record<string, string>>;
+  /** Names of settings that only look like secrets. */
+  readonly notSecret: readonly string[];
   /** ARNs of the secrets that definitions name, by these names. */
   readonly secrets: Readonly<Record<string, string>>;
   /** Variables that set the attempts of handlers, such as `MILLRACE_MAX_ATTEMPTS` (`core/handler/variables.ts`). */
@@ -64,6 +66,7 @@ const NAMES = [
     'stage',
     'handlers',
     'settings',
+    'notSecret',
     'secrets',
     'dispatch',
     'pollInterval',
@@ -87,10 +90,12 @@ export function readSettings(context: Context, handlers = 'functions/handlers'):
   checkNames(context);
   const drain = list(context, 'drain').map((name) => check('drain', name, FORMS.handler));
   const maxConnections = optional(context, 'maxConnections');
+  const notSecret = list(context, 'notSecret');
   return {
+    notSecret,
     stage: checkStage(optional(context, 'stage')),
     handlersFolder: resolve(optional(context, 'handlers') ?? handlers),
-    ...splitSettings(readObject(context, 'settings', SETTINGS_EXAMPLE)),
+    ...splitSettings(readObject(context, 'settings', SETTINGS_EXAMPLE), notSecret),
     secrets: checkHandlerSecrets(readObject(context, 'secrets', SECRETS_EXAMPLE)),
     dispatch: choice(context, 'dispatch', ['auto', 'loop', 'tick']),
     ...readClaims(context),
@@ -129,8 +134,8 @@ const SETTINGS_EXAMPLE = '{"SMTP_FROM": "jobs@example.com"}';
 const SECRETS_EXAMPLE = '{"API_TOKEN": "arn:…"}';
 
 /** Separates the variables that Millrace reads from those that handlers read. @throws SettingError that names one */
-export function splitSettings(given: Record<string, unknown>): Pick<Settings, 'settings' | 'variables'> {
-  const pairs = Object.entries(checkEnvironment('settings', given));
+export function splitSettings(given: Record<string, unknown>, notSecret: readonly string[] = []) {
+  const pairs = Object.entries(checkEnvironment('settings', given, notSecret));
   return {
     settings: Object.fromEntries(pairs.filter(([name]) => !isVariable(name))),
     variables: Object.fromEntries(pairs.filter(([name]) => isVariable(name))),
