@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Duration, RemovalPolicy, Stack, Stage } from 'aws-cdk-lib';
-import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type IGrantable, type IPrincipal, ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type Architecture, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -35,9 +35,11 @@ export interface DeployedFunctionProps extends FunctionSurroundings {
 }
 
 /** A function with its own log group and role. */
-export class DeployedFunction extends Construct {
+export class DeployedFunction extends Construct implements IGrantable {
   readonly lambda: LambdaFunction;
   readonly logGroup: LogGroup;
+  /** The role of the function: `bucket.grantPut(deployed)` allows the function to write. */
+  readonly grantPrincipal: IPrincipal;
 
   constructor(scope: Construct, id: string, props: DeployedFunctionProps) {
     super(scope, id);
@@ -48,6 +50,7 @@ export class DeployedFunction extends Construct {
       removalPolicy: RemovalPolicy.DESTROY,
     });
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    this.grantPrincipal = role;
     this.logGroup.grantWrite(role);
     login.grantRead(role);
     if (place) allowNetworkInterface(role);

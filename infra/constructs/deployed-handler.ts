@@ -1,4 +1,5 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import type { IGrantable, IPrincipal } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -17,11 +18,13 @@ export interface DeployedHandlerProps extends FunctionSurroundings {
 }
 
 /** One handler: a queue, a dead-letter queue, a function, and the event source mapping. */
-export class DeployedHandler extends Construct {
+export class DeployedHandler extends Construct implements IGrantable {
   readonly plan: HandlerPlan;
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
   readonly function: DeployedFunction;
+  /** That of its function: `bucket.grantPut(millrace.handler('send_invoice'))`. */
+  readonly grantPrincipal: IPrincipal;
 
   constructor(
     scope: Construct,
@@ -48,6 +51,7 @@ export class DeployedHandler extends Construct {
         MILLRACE_QUEUE_URL: this.queue.queueUrl,
       },
     });
+    this.grantPrincipal = this.function.grantPrincipal;
     for (const name of plan.secrets) secrets.get(name)?.grantRead(this.function.lambda);
     this.function.lambda.addEventSource(
       new SqsEventSource(this.queue, {

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { AwsSolutionsChecks } from 'cdk-nag';
 import { expect } from 'vitest';
+import { checkOwn } from '../../infra/own-checks.ts';
 import type { Context } from '../../infra/settings/context.ts';
 import { expectNamedPolicies } from './managed-policies.ts';
 import { synthesise } from './synthesise.ts';
@@ -15,7 +14,7 @@ interface Report {
 /** Synthesises with cdk-nag and expects that no rule is broken, and the given number of resources of each type. */
 export async function expectNoViolation(context: Context, counts: Readonly<Record<string, number>>): Promise<void> {
   const { app, stack } = await synthesise(context);
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  checkOwn(app, stack.millrace);
 
   app.synth();
 

@@ -1,7 +1,12 @@
-import { Validations } from 'aws-cdk-lib';
-import { AwsSolutionsChecks } from 'cdk-nag';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { expect, it } from 'vitest';
+import { extendBy } from '../../infra/extension.ts';
+import { checkOwn } from '../../infra/own-checks.ts';
 import type { Context } from '../../infra/settings/context.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { Deployed } from './deployed.ts';
 import { expectNoViolation } from './nag-report.ts';
 import { EXISTING, synthesise } from './synthesise.ts';
 
@@ -39,11 +44,38 @@ it.each<[string, Context, Readonly<Record<string, number>>]>([
   await expectNoViolation(context, counts);
 });
 
-it('fails the synthesis when a resource breaks a rule', async () => {
+it('fails the synthesis when a construct of Millrace breaks a rule', async () => {
   const { app, stack } = await synthesise(EXISTING);
-  const { Queue } = await import('aws-cdk-lib/aws-sqs');
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-  new Queue(stack, 'Open');
+  new Queue(stack.millrace, 'Open');
+  checkOwn(app, stack.millrace);
 
   expect(() => app.synth()).toThrow();
+}, 300_000);
+
+it('judges nothing that infra/extend.ts adds: a bucket, and the permission of a handler to write to it', async () => {
+  const { app, stack } = await synthesise(EXISTING);
+  const file = join(await temporaryFolder(), 'extend.ts');
+  const made = `import { Bucket } from ${JSON.stringify(import.meta.resolve('aws-cdk-lib/aws-s3'))};
+  export default (millrace, stack) => {
+    new Bucket(stack, 'Invoices').grantPut(millrace.handler('send_reminder'));
+  };`;
+  await writeFile(file, made);
+  checkOwn(app, stack.millrace);
+  await extendBy(file, stack);
+
+  app.synth();
+
+  const deployed = new Deployed(stack);
+  expect(deployed.all('AWS::S3::Bucket')).toHaveLength(1);
+  expect(JSON.stringify(deployed.statementsOf('millrace-dev-send_reminder'))).toContain('s3:PutObject');
+}, 300_000);
+
+it('names an infra/extend.ts without a function, and requires no such file', async () => {
+  const file = join(await temporaryFolder(), 'extend.ts');
+  const { stack } = await synthesise(EXISTING);
+
+  await extendBy(file, stack);
+  await writeFile(file, 'export const extend = () => undefined;');
+
+  await expect(extendBy(file, stack)).rejects.toThrow(`${file}: expected a function`);
 }, 300_000);

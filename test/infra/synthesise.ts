@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { App, type Stack } from 'aws-cdk-lib';
+import { App } from 'aws-cdk-lib';
 import type { Context } from '../../infra/settings/context.ts';
 import { MillraceStack } from '../../infra/stack.ts';
 
@@ -21,7 +21,7 @@ const NO_ASSETS = { 'aws:cdk:bundling-stacks': [] };
 export async function synthesise(
   context: Context = {},
   environment: Readonly<Record<string, string>> = {},
-): Promise<{ app: App; stack: Stack }> {
+): Promise<{ app: App; stack: MillraceStack }> {
   const app = new App({ context: { ...CDK.context, ...NO_ASSETS, ...context } });
   return { app, stack: new MillraceStack(app, { context: { ...CDK.context, ...context }, environment }) };
 }
