@@ -14,6 +14,7 @@ export { enqueue, enqueueAll, enqueueMany } from './enqueue/enqueue.ts';
 export type { EnqueueClient } from './enqueue/enqueue-client.ts';
 export type { Enqueued, EnqueuedForKey } from './enqueue/insert-jobs.ts';
 export { ApiError, JobEnded, MigrationError, PayloadInvalid, SettingError, TimedOut } from './errors.ts';
+export type { AwsOptions, PolicyStatement } from './handler/aws/aws-options.ts';
 export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './handler/chosen-outcome.ts';
 export type { EnqueueItem, EnqueueOptions, PayloadInput } from './handler/definition.ts';
 export {

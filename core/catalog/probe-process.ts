@@ -76,10 +76,10 @@ type EveryField = { readonly [Field in keyof Required<DefinitionData>]: Definiti
 /** Returns the known fields: a file can add others, which JSON may not represent. JSON omits those without a value. */
 function dataOf(definition: HandlerDefinition): DefinitionData {
   const { jobType, routingKey, timeoutSeconds, memoryMb, maxAttempts, retry, concurrency, batch } = definition;
-  const { maxInFlight, nativeModules, onDeadLetter, schedules, settings, secrets, unset } = definition;
+  const { maxInFlight, nativeModules, onDeadLetter, schedules, settings, secrets, aws, unset } = definition;
   const data: EveryField = {
     ...{ jobType, routingKey, timeoutSeconds, memoryMb, maxAttempts, retry, concurrency, batch },
-    ...{ maxInFlight, nativeModules, onDeadLetter, schedules, settings, secrets, unset },
+    ...{ maxInFlight, nativeModules, onDeadLetter, schedules, settings, secrets, aws, unset },
   };
   return data as DefinitionData;
 }

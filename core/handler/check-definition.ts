@@ -1,5 +1,6 @@
 import { SettingError } from '../errors.ts';
 import { checkDeclared } from '../settings/declared.ts';
+import { checkAws } from './aws/aws-options.ts';
 import type { HandlerDefinition } from './definition.ts';
 import { JOB_TYPE, JOB_TYPE_EXPECTED, LONGEST_NAME } from './naming.ts';
 import type { PayloadSchema } from './payload.ts';
@@ -50,6 +51,7 @@ export function checkDefinition(definition: HandlerDefinition): void {
   }
   checkTarget('onDeadLetter', definition.onDeadLetter);
   checkDeclared(definition);
+  checkAws(definition.aws);
   checkLease(definition);
   for (const [name, options] of Object.entries(asObject('schedules', definition.schedules ?? {}))) {
     readSchedule(name, definition, options, `schedules.${name}.`);

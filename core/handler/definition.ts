@@ -1,6 +1,7 @@
 import type { Duration } from '../duration.ts';
 import type { Log } from '../log.ts';
 import type { SettingOptions } from '../settings/declared.ts';
+import type { AwsOptions } from './aws/aws-options.ts';
 import type { InferPayload, PayloadSchema } from './payload.ts';
 import type { RetryPolicy } from './policy-fields.ts';
 import type { ScheduleOptions } from './schedule.ts';
@@ -31,6 +32,8 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema,
   readonly settings?: SettingOptions;
   /** The names of the secrets that a run reads. */
   readonly secrets?: readonly string[];
+  /** What its function has on AWS only. */
+  readonly aws?: AwsOptions;
   /** The options that the file does not state, and that the environment may set (`variables.ts`). Absent: none. */
   readonly unset?: readonly UnsetOption[];
   run(context: RunContext<InferPayload<Schema>>): Promise<Result>;

@@ -1,6 +1,7 @@
 import type { Duration } from '../duration.ts';
 import { SettingError } from '../errors.ts';
 import type { SettingOptions } from '../settings/declared.ts';
+import type { AwsOptions } from './aws/aws-options.ts';
 import {
   CONCURRENCY_BOUNDS,
   checkDefinition,
@@ -63,6 +64,8 @@ export interface HandlerOptions<
    * machine. A deployment without one of them is refused.
    */
   secrets?: readonly Secret[];
+  /** What the function has on AWS only, such as permissions. One machine ignores all of it but `environment`. */
+  aws?: AwsOptions;
   run?(context: RunContext<InferPayload<Schema>, keyof Settings & string, Secret>): Promise<Result>;
   /**
    * In place of `run`: runs jobs of a batch together, such as for one insert of many rows. Jobs with an invalid payload
@@ -103,7 +106,7 @@ export function defineHandler<
 function definitionOf<Schema extends PayloadSchema, Result>(
   options: HandlerOptions<Schema, Result>,
 ): HandlerDefinition<Schema, Result> {
-  const { batch = {}, nativeModules, onDeadLetter, schedules, settings, secrets } = options;
+  const { batch = {}, nativeModules, onDeadLetter, schedules, settings, secrets, aws } = options;
   checkKeys('batch', batch, BATCH_KEYS);
   const concurrency = whole('concurrency', options.concurrency ?? 10, ...CONCURRENCY_BOUNDS);
   const size = whole('batch.size', batch.size ?? 10, ...SIZE_BOUNDS);
@@ -123,6 +126,7 @@ function definitionOf<Schema extends PayloadSchema, Result>(
     ...(schedules !== undefined && { schedules }),
     ...(settings !== undefined && { settings }),
     ...(secrets !== undefined && { secrets }),
+    ...(aws !== undefined && { aws }),
     unset: UNSET_OPTIONS.filter((name) => options[name] === undefined),
     ...codeOf(options),
   };
@@ -157,6 +161,6 @@ export function resultsById(returned: unknown): ReadonlyMap<string, unknown> {
 
 const KEYS = [
   ...['jobType', 'routingKey', 'payload', 'timeout', 'memory', 'maxAttempts', 'retry', 'concurrency', 'batch'],
-  ...['maxInFlight', 'onDeadLetter', 'nativeModules', 'schedules', 'settings', 'secrets', 'run', 'runBatch'],
+  ...['maxInFlight', 'onDeadLetter', 'nativeModules', 'schedules', 'settings', 'secrets', 'aws', 'run', 'runBatch'],
 ];
 const BATCH_KEYS = ['size', 'window'];

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Duration, RemovalPolicy, Stack, Stage } from 'aws-cdk-lib';
-import { type IGrantable, type IPrincipal, ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type IGrantable, ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type Architecture, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -39,7 +39,7 @@ export class DeployedFunction extends Construct implements IGrantable {
   readonly lambda: LambdaFunction;
   readonly logGroup: LogGroup;
   /** The role of the function: `bucket.grantPut(deployed)` allows the function to write. */
-  readonly grantPrincipal: IPrincipal;
+  readonly grantPrincipal: Role;
 
   constructor(scope: Construct, id: string, props: DeployedFunctionProps) {
     super(scope, id);

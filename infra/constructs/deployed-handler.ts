@@ -8,6 +8,7 @@ import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { checkBytes } from '../settings/setting-values.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 import type { ReadableSecret } from './handler-secrets.ts';
+import { allowOwn } from './own-permissions.ts';
 
 export interface DeployedHandlerProps extends FunctionSurroundings {
   readonly plan: HandlerPlan;
@@ -44,7 +45,7 @@ export class DeployedHandler extends Construct implements IGrantable {
       login: surroundings.database.runtime,
       environment: {
         ...checkBytes(`settings of ${plan.name}`, {
-          ...{ ...environment, ...plan.settings, ...plan.variables },
+          ...{ ...plan.environment, ...environment, ...plan.settings, ...plan.variables },
           ...secretVariable(plan, secrets),
         }),
         ...(!logJobStarts && { MILLRACE_LOG_JOB_STARTS: 'off' }),
@@ -52,6 +53,7 @@ export class DeployedHandler extends Construct implements IGrantable {
       },
     });
     this.grantPrincipal = this.function.grantPrincipal;
+    allowOwn(this.function.grantPrincipal, plan.definition.aws?.policy ?? [], surroundings.stage);
     for (const name of plan.secrets) secrets.get(name)?.grantRead(this.function.lambda);
     this.function.lambda.addEventSource(
       new SqsEventSource(this.queue, {

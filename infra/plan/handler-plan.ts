@@ -42,6 +42,8 @@ export interface HandlerPlan {
   readonly variables: Readonly<Record<string, string>>;
   /** The values that the deployment has for the settings that its definition names. */
   readonly settings: Readonly<Record<string, string>>;
+  /** The variables that its definition states. */
+  readonly environment: Readonly<Record<string, string>>;
   /** The names of its secrets. */
   readonly secrets: readonly string[];
 }
@@ -76,6 +78,7 @@ export function planHandler(
     nativeModules: definition.nativeModules ?? [],
     variables: variablesOf([definition], variables),
     settings: checkEnvironment('settings', givenSettings(definition, lookupIn(settings)), notSecret),
+    environment: checkEnvironment(`${name}: aws.environment`, definition.aws?.environment ?? {}, notSecret),
     secrets: definition.secrets ?? [],
   };
 }

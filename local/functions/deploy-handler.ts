@@ -54,7 +54,7 @@ export async function deployHandler(
     memoryMb: definition.memoryMb,
     // The variables of this process are included, which functions do not inherit.
     environment: {
-      ...{ ...environment, ...named, ...variablesOf([definition], variables) },
+      ...{ ...definition.aws?.environment, ...environment, ...named, ...variablesOf([definition], variables) },
       MILLRACE_QUEUE_URL: queues.queueUrl,
     },
   };

@@ -62,6 +62,16 @@ const VALUES: Record<string, readonly unknown[]> = {
     ...HOSTILE.map((value) => ({ nightly: { every: value } })),
     ...['', 'Nightly', '7', 'a b', 'a'.repeat(101)].map((name) => ({ [name]: { cron: '0 3 * * *' } })),
   ],
+  aws: [
+    ...HOSTILE.map((value) => (value === undefined || isEmpty(value) ? 1 : value)),
+    ...HOSTILE.flatMap((value) => [
+      { policy: value === undefined || isEmpty(value) ? 1 : value },
+      { policy: [value] },
+      { policy: [{ actions: ['s3:GetObject'], resources: value }] },
+      { policy: [{ actions: [value], resources: ['*'] }] },
+      { environment: { REGION_OF_SHOP: typeof value === 'string' ? 1 : value } },
+    ]),
+  ],
   nativeModules: [...HOSTILE, ...HOSTILE.map((value) => [value]), ['../x'], ['sharp', 'a b'], ['@x/y'], ['sharp@1']],
   settings: [
     ...HOSTILE.filter((value) => value !== undefined && !isEmpty(value)),

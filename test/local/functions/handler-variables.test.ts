@@ -26,6 +26,15 @@ it('deploys handlers with their variables, and again when a variable changes', a
   expect(specs[0]!.environment).not.toHaveProperty('MILLRACE_STAGE');
 });
 
+it('gives a handler the variables of its definition, which its environment overrides', async () => {
+  const { specs, handler, sync } = await open(() => ({}));
+  const environment = { INVOICE_FORMAT: 'pdf', SMTP_URL: 'smtp://other' };
+
+  await sync({ a: handler('a', { definition: { ...engine.definition, jobType: 'a', aws: { environment } } }) });
+
+  expect(specs[0]?.environment).toMatchObject({ INVOICE_FORMAT: 'pdf', SMTP_URL: 'smtp://x' });
+});
+
 it('changes nothing when a variable has an invalid value', async () => {
   let variables: Variables = {};
   const { specs, handler, sync } = await open(() => variables);
