@@ -25,6 +25,15 @@ export interface FoundQueue {
 export interface FoundFunction {
   readonly timeout: number;
   readonly memoryMb: number;
+  /** What only functions on AWS have; undefined on one machine. */
+  readonly own: FoundOwn | undefined;
+}
+
+export interface FoundOwn {
+  /** Size of the temporary storage in MB. */
+  readonly ephemeralStorage: number;
+  readonly tracing: boolean;
+  readonly layers: readonly string[];
 }
 
 export interface FoundMapping {
@@ -115,8 +124,16 @@ async function readQueue(sqs: SQSClient, name: string): Promise<FoundQueue> {
 }
 
 async function readFunction(lambda: LambdaClient, name: string): Promise<FoundFunction> {
-  const { Timeout, MemorySize } = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName: name }));
-  return { timeout: Number(Timeout), memoryMb: Number(MemorySize) };
+  const found = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName: name }));
+  return {
+    timeout: Number(found.Timeout),
+    memoryMb: Number(found.MemorySize),
+    own: found.EphemeralStorage && {
+      ephemeralStorage: Number(found.EphemeralStorage.Size),
+      tracing: found.TracingConfig?.Mode === 'Active',
+      layers: (found.Layers ?? []).map(({ Arn = '' }) => Arn),
+    },
+  };
 }
 
 async function readMappings(lambda: LambdaClient, name: string): Promise<FoundMapping[]> {

@@ -1,4 +1,4 @@
-import type { FoundFunction, FoundMapping, FoundQueue, FoundSchedule } from '../aws/deployed.ts';
+import type { FoundFunction, FoundMapping, FoundOwn, FoundQueue, FoundSchedule } from '../aws/deployed.ts';
 import type { DefinitionData } from '../handler/definition.ts';
 import {
   deadLetterQueueName,
@@ -60,7 +60,21 @@ export function functionDifferences(
   found: FoundFunction | undefined,
 ): string[] {
   const says = { timeoutSeconds: timingOf(definition).functionTimeout, memoryMb: definition.memoryMb };
-  return limitDifferences(queueName(stage, definition), says, found);
+  const name = queueName(stage, definition);
+  return [...limitDifferences(name, says, found), ...(found?.own ? ownDifferences(name, definition, found.own) : [])];
+}
+
+/** Compares what the definition states about its function on AWS. */
+function ownDifferences(name: string, { aws = {} }: DefinitionData, found: FoundOwn): string[] {
+  const { ephemeralStorage = 512, tracing = false, layers = [] } = aws;
+  // The region is that of the deployment.
+  const plain = (arns: readonly string[]) =>
+    arns.map((arn) => arn.split(':').toSpliced(3, 1).join(':')).join(', ') || 'empty';
+  return differences(name, [
+    ['the temporary storage', found.ephemeralStorage, ephemeralStorage],
+    ['tracing', found.tracing, tracing],
+    ['the list of layers', plain(found.layers), plain(layers)],
+  ]);
 }
 
 /** Returns the differences of a function that belongs to no handler. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Duration, RemovalPolicy, Stack, Stage } from 'aws-cdk-lib';
 import { type IGrantable, ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { type Architecture, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { type Architecture, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
@@ -30,6 +30,8 @@ export interface DeployedFunctionProps extends FunctionSurroundings {
   /** Secret of its database login. */
   readonly login: ISecret;
   readonly environment: Readonly<Record<string, string>>;
+  /** What only this function has: temporary storage, tracing, layers. */
+  readonly own?: Pick<FunctionProps, 'ephemeralStorageSize' | 'layers' | 'tracing'>;
   /** Most concurrent instances; set only when nothing else limits its connections. */
   readonly reservedConcurrency?: number;
 }
@@ -78,6 +80,7 @@ export class DeployedFunction extends Construct implements IGrantable {
       },
       role,
       logGroup: this.logGroup,
+      ...props.own,
       ...(props.reservedConcurrency !== undefined && { reservedConcurrentExecutions: props.reservedConcurrency }),
       ...(place && {
         vpc: place.vpc,

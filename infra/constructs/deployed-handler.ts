@@ -8,7 +8,7 @@ import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { checkBytes } from '../settings/setting-values.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 import type { ReadableSecret } from './handler-secrets.ts';
-import { allowOwn } from './own-permissions.ts';
+import { allowOwn, ownProperties } from './own-options.ts';
 
 export interface DeployedHandlerProps extends FunctionSurroundings {
   readonly plan: HandlerPlan;
@@ -42,6 +42,7 @@ export class DeployedHandler extends Construct implements IGrantable {
       bundle: { entry: handlerEntry, alias: { [handlerAlias]: plan.file }, nativeModules: plan.nativeModules },
       timeoutSeconds: plan.functionTimeout,
       memoryMb: plan.memoryMb,
+      own: ownProperties(this, plan.definition.aws),
       login: surroundings.database.runtime,
       environment: {
         ...checkBytes(`settings of ${plan.name}`, {
@@ -53,7 +54,7 @@ export class DeployedHandler extends Construct implements IGrantable {
       },
     });
     this.grantPrincipal = this.function.grantPrincipal;
-    allowOwn(this.function.grantPrincipal, plan.definition.aws?.policy ?? [], surroundings.stage);
+    allowOwn(this.function.grantPrincipal, plan.definition.aws ?? {}, surroundings.stage);
     for (const name of plan.secrets) secrets.get(name)?.grantRead(this.function.lambda);
     this.function.lambda.addEventSource(
       new SqsEventSource(this.queue, {

@@ -48,6 +48,20 @@ it('gives the function the permissions and variables of its definition, which cd
   });
 });
 
+it('gives the function the temporary storage, tracing and layers of its definition, which cdk-nag accepts', () => {
+  const layers = ['arn:aws:lambda:{region}:123456789012:layer:fonts:3'];
+  const { app, millrace, deployed } = deploy({ ephemeralStorage: 2048, tracing: true, layers });
+  checkOwn(app, millrace);
+
+  app.synth();
+
+  const found = deployed().find('AWS::Lambda::Function', 'FunctionName', FUNCTION);
+  expect(found).toMatchObject({ EphemeralStorage: { Size: 2048 }, TracingConfig: { Mode: 'Active' } });
+  expect(JSON.stringify(found?.Layers)).toMatch(
+    /"arn:aws:lambda:",\{"Ref":"AWS::Region"\},":123456789012:layer:fonts:3"/,
+  );
+});
+
 it('refuses a secret among the variables of a definition, unless notSecret lists it', () => {
   const aws = { environment: { STRIPE_KEY: 'pk_live_published' } };
 

@@ -1,6 +1,7 @@
 import { SettingError } from '../../errors.ts';
 import { nameFault } from '../../settings/declared.ts';
 import { asObject, checkKeys } from '../policy-fields.ts';
+import { whole } from '../whole.ts';
 
 /** What the role of a handler's function may do, beside what Millrace requires. */
 export interface PolicyStatement {
@@ -15,10 +16,20 @@ export interface AwsOptions {
   readonly policy?: readonly PolicyStatement[];
   /** Variables of the function, by name. The settings of a stage override them. No secrets: a template is readable. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Size of its folder `/tmp` in MB, 512 to 10240. Default 512. */
+  readonly ephemeralStorage?: number;
+  /** Whether AWS X-Ray traces its invocations. Default: no. */
+  readonly tracing?: boolean;
+  /** ARNs of up to five layer versions, for the architecture of the stage. They can contain `{region}`. */
+  readonly layers?: readonly string[];
 }
 
 const ACTION = /^[a-z][a-z0-9-]*:[A-Za-z*?][A-Za-z0-9*?]*$/;
 const RESOURCE = /^(?:\*|arn:[^\s]{1,2000})$/;
+const LAYER = /^arn:[\w-]+:lambda:(?:[a-z\d-]+|\{region\}):\d{12}:layer:[\w-]{1,140}:\d+$/;
+const LAYER_EXPECTED = 'ARNs of layer versions, such as arn:aws:lambda:{region}:123456789012:layer:fonts:3';
+/** Lambda's limit. */
+const MOST_LAYERS = 5;
 const PLACEHOLDERS = ['{stage}', '{region}', '{account}'];
 /** A role has room for 10,240 characters of policies. */
 const MOST_STATEMENTS = 20;
@@ -26,6 +37,9 @@ const MOST_STATEMENTS = 20;
 const CHECKS: { readonly [Option in keyof Required<AwsOptions>]: (field: string, value: unknown) => void } = {
   policy: checkPolicyStatements,
   environment: checkEnvironment,
+  ephemeralStorage: (field, value) => void whole(field, value as number, 512, 10_240),
+  tracing: checkTracing,
+  layers: checkLayers,
 };
 
 /** @throws SettingError that names the option as `aws.policy[0].actions` */
@@ -73,4 +87,14 @@ function checkEnvironment(field: string, environment: unknown): void {
     if (fault !== undefined) throw new SettingError(field, fault, name);
     if (typeof value !== 'string') throw new SettingError(`${field}.${name}`, 'a string', value);
   }
+}
+
+function checkTracing(field: string, value: unknown): void {
+  if (typeof value !== 'boolean') throw new SettingError(field, 'true or false', value);
+}
+
+function checkLayers(field: string, layers: unknown): void {
+  checkTexts(field, layers, { form: LAYER, expected: LAYER_EXPECTED });
+  const { length } = layers as readonly string[];
+  if (length > MOST_LAYERS) throw new SettingError(field, `at most ${MOST_LAYERS}`, length);
 }

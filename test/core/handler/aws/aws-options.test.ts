@@ -11,11 +11,13 @@ const define = (aws: unknown) =>
     run: async () => undefined,
   });
 const allowing = (actions: unknown, resources: unknown) => ({ policy: [{ actions, resources }] });
+const LAYER = 'arn:aws:lambda:{region}:123456789012:layer:fonts:3';
 const TABLE = 'arn:aws:dynamodb:{region}:{account}:table/{stage}-invoices';
 
 it.each<[string, AwsOptions]>([
   ['permissions', { policy: [{ actions: ['s3:Get*', 'dynamodb:PutItem'], resources: ['*', TABLE] }] }],
   ['variables', { environment: { INVOICE_FORMAT: 'pdf', EMPTY: '' } }],
+  ['the function', { ephemeralStorage: 10_240, tracing: true, layers: [LAYER] }],
   ['nothing', {}],
 ])('keeps %s as plain data', (_what, aws) => {
   expect(JSON.parse(JSON.stringify(define(aws).aws))).toEqual(aws);
@@ -34,6 +36,15 @@ it.each<[string, unknown, string]>([
     'aws.policy[0].resources: expected only the placeholders {stage}, {region}, {account}, got "{bucket}"',
   ],
   ['a reserved variable', { environment: { AWS_REGION: 'x' } }, 'aws.environment: expected a name that neither Lambda'],
+  [
+    'little storage',
+    { ephemeralStorage: 511 },
+    'aws.ephemeralStorage: expected a whole number from 512 to 10240, got 511',
+  ],
+  ['much storage', { ephemeralStorage: 10_241 }, 'aws.ephemeralStorage: expected a whole number'],
+  ['a mode', { tracing: 'Active' }, 'aws.tracing: expected true or false, got "Active"'],
+  ['a layer without a version', { layers: [LAYER.slice(0, -2)] }, 'aws.layers: expected ARNs of layer versions'],
+  ['six layers', { layers: new Array(6).fill(LAYER) }, 'aws.layers: expected at most 5, got 6'],
   ['a number', { environment: { LIMIT: 5 } }, 'aws.environment.LIMIT: expected a string, got 5'],
 ])('refuses %s', (_what, aws, sentence) => {
   expect(() => define(aws)).toThrow(`send_invoice: ${sentence}`);

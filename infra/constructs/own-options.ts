@@ -1,12 +1,16 @@
-import { Stack } from 'aws-cdk-lib';
+import { Size, Stack } from 'aws-cdk-lib';
 import { type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { LayerVersion, Tracing } from 'aws-cdk-lib/aws-lambda';
+import type { Construct } from 'constructs';
 import type { AwsOptions } from '../../core/handler/aws/aws-options.ts';
 import { acknowledge } from './acknowledge.ts';
+import type { DeployedFunctionProps } from './deployed-function.ts';
 
 const REASON = 'The definition of the handler states this permission.';
 
 /** Gives a role the permissions that the definition of its handler states. */
-export function allowOwn(role: IRole, policy: NonNullable<AwsOptions['policy']>, stage: string): void {
+export function allowOwn(role: IRole, { policy = [], tracing }: AwsOptions, stage: string): void {
+  if (tracing) acknowledge(role, 'IAM5[Resource::*]', 'The two actions that send traces to X-Ray allow no resource.');
   const { region, account } = Stack.of(role);
   const here = { stage, region, account };
   // As the report of cdk-nag writes them.
@@ -20,6 +24,22 @@ export function allowOwn(role: IRole, policy: NonNullable<AwsOptions['policy']>,
       acknowledge(role, `IAM5[Resource::${replaceIn(resource, shown)}]`, REASON);
     }
   }
+}
+
+/** Returns what the definition of a handler states about its function, as properties of CDK. */
+export function ownProperties(
+  scope: Construct,
+  { ephemeralStorage, tracing, layers = [] }: AwsOptions = {},
+): NonNullable<DeployedFunctionProps['own']> {
+  const { region } = Stack.of(scope);
+  const versions = layers.map((arn, index) =>
+    LayerVersion.fromLayerVersionArn(scope, `Layer${index + 1}`, replaceIn(arn, { region })),
+  );
+  return {
+    ...(ephemeralStorage !== undefined && { ephemeralStorageSize: Size.mebibytes(ephemeralStorage) }),
+    ...(tracing && { tracing: Tracing.ACTIVE }),
+    ...(versions.length > 0 && { layers: versions }),
+  };
 }
 
 function isWide(text: string): boolean {

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import * as z from 'zod';
+import type { FoundOwn } from '../../../core/aws/deployed.ts';
+import { defineHandler } from '../../../core/handler/handler.ts';
+import { timingOf } from '../../../core/handler/timing.ts';
+import { functionDifferences } from '../../../core/registry/differences.ts';
+
+const layer = (region: string) => `arn:aws:lambda:${region}:123456789012:layer:fonts:3`;
+const definition = defineHandler({
+  jobType: 'send_invoice',
+  payload: z.object({}),
+  aws: { ephemeralStorage: 1024, tracing: true, layers: [layer('{region}')] },
+  run: async () => undefined,
+});
+
+function compare(own: FoundOwn | undefined): string[] {
+  const timeout = timingOf(definition).functionTimeout;
+  return functionDifferences('prod', definition, { timeout, memoryMb: definition.memoryMb, own });
+}
+
+it('finds no difference to a function with what the definition states, in any region', () => {
+  expect(compare({ ephemeralStorage: 1024, tracing: true, layers: [layer('eu-west-1')] })).toEqual([]);
+});
+
+it('names the temporary storage, the tracing and the layers that differ', () => {
+  expect(compare({ ephemeralStorage: 512, tracing: false, layers: [] })).toEqual([
+    'millrace-prod-send_invoice: the temporary storage is 512, but 1024 in the code',
+    'millrace-prod-send_invoice: tracing is false, but true in the code',
+    'millrace-prod-send_invoice: the list of layers is empty, but arn:aws:lambda:123456789012:layer:fonts:3 in the code',
+  ]);
+});
+
+it('compares nothing of this on one machine, where no function has it', () => {
+  expect(compare(undefined)).toEqual([]);
+});
