@@ -1,7 +1,13 @@
 import { inParallel } from '../../core/aws/batches.ts';
 import { type Deployed, openDeployed } from '../../core/aws/deployed.ts';
 import type { DefinitionData } from '../../core/handler/definition.ts';
-import { deadLetterQueueName, functionName, queueName, scheduleGroupName } from '../../core/handler/naming.ts';
+import {
+  deadLetterQueueName,
+  functionName,
+  LIVE_ALIAS,
+  queueName,
+  scheduleGroupName,
+} from '../../core/handler/naming.ts';
 import {
   deadLetterQueueDifferences,
   functionDifferences,
@@ -29,7 +35,8 @@ const ALL_OWN = [...WOKEN, 'api', 'migrate', 'registry'] as const;
 export async function checkDeployment(expected: ExpectedStage): Promise<Finding[]> {
   const { stage, address, catalog, deploy } = expected;
   const deployed = openDeployed(address);
-  const definitions = catalog.handlers.map(({ definition }) => definition);
+  // One machine ignores the options of functions on AWS.
+  const definitions = catalog.handlers.map(({ definition }) => (address ? { ...definition, aws: {} } : definition));
   const each = <T>(check: string, of: readonly T[], look: (one: T) => Promise<string[]>) =>
     compare(check, of, { look, deploy });
   try {
@@ -124,10 +131,13 @@ async function lambda(deployed: Deployed, name: string) {
 
 async function mappings(deployed: Deployed, stage: string, definition: DefinitionData): Promise<string[]> {
   const name = queueName(stage, definition);
-  const found = await deployed.mappings(name).catch((error: unknown) => {
+  // Lambda lists the mappings of an alias by its name only.
+  const names = definition.aws?.provisionedConcurrency === undefined ? [name] : [`${name}:${LIVE_ALIAS}`, name];
+  const found = await Promise.all(names.map((one) => deployed.mappings(one))).catch((error: unknown) => {
     throw lambdaFailure(error, name);
   });
-  return mappingDifferences(stage, definition, found);
+  const unique = new Map(found.flat().map((mapping) => [`${mapping.queueArn} ${mapping.alias}`, mapping]));
+  return mappingDifferences(stage, definition, [...unique.values()]);
 }
 
 async function schedule(deployed: Deployed, stage: string, part: (typeof WOKEN)[number]): Promise<string[]> {

@@ -38,6 +38,8 @@ export interface FoundOwn {
 
 export interface FoundMapping {
   readonly queueArn: string;
+  /** The alias that it invokes; undefined for the function itself. */
+  readonly alias: string | undefined;
   /** `Enabled`, `Disabled`, or a transition such as `Updating`. */
   readonly state: string;
   readonly batchSize: number;
@@ -140,6 +142,8 @@ async function readMappings(lambda: LambdaClient, name: string): Promise<FoundMa
   const { EventSourceMappings = [] } = await lambda.send(new ListEventSourceMappingsCommand({ FunctionName: name }));
   return EventSourceMappings.map((mapping) => ({
     queueArn: mapping.EventSourceArn ?? '',
+    // arn:aws:lambda:<region>:<account>:function:<name>:<alias>
+    alias: mapping.FunctionArn?.split(':')[7],
     state: mapping.State ?? '',
     batchSize: Number(mapping.BatchSize),
     batchWindow: mapping.MaximumBatchingWindowInSeconds ?? 0,

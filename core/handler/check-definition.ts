@@ -52,6 +52,7 @@ export function checkDefinition(definition: HandlerDefinition): void {
   checkTarget('onDeadLetter', definition.onDeadLetter);
   checkDeclared(definition);
   checkAws(definition.aws);
+  checkProvisioned(definition);
   checkLease(definition);
   for (const [name, options] of Object.entries(asObject('schedules', definition.schedules ?? {}))) {
     readSchedule(name, definition, options, `schedules.${name}.`);
@@ -62,6 +63,12 @@ export function checkDefinition(definition: HandlerDefinition): void {
 export function checkTarget(field: string, name: unknown): void {
   if (name === undefined || (typeof name === 'string' && name.length <= LONGEST_NAME && TARGET.test(name))) return;
   throw new SettingError(field, "the name of a handler, such as 'report_failure' or 'report_failure.mail'", name);
+}
+
+function checkProvisioned({ aws, concurrency }: HandlerDefinition): void {
+  const provisioned = aws?.provisionedConcurrency;
+  if (provisioned === undefined || provisioned <= concurrency) return;
+  throw new SettingError('aws.provisionedConcurrency', `at most the concurrency of ${concurrency}`, provisioned);
 }
 
 function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): void {

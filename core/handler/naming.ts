@@ -44,6 +44,9 @@ export function functionName(stage: string, part: OwnFunction): string {
   return `millrace-${stage}-${part}`;
 }
 
+/** The alias that SQS invokes in place of a function with provisioned concurrency, which only a version can have. */
+export const LIVE_ALIAS = 'live';
+
 /** Returns the name of the group of a stage's schedules. */
 export function scheduleGroupName(stage: string): string {
   return `millrace-${stage}`;

@@ -4,6 +4,7 @@ import {
   deadLetterQueueName,
   functionName,
   handlerName,
+  LIVE_ALIAS,
   OWN_FUNCTIONS,
   type OwnFunction,
   queueName,
@@ -111,6 +112,7 @@ export function mappingDifferences(
     ...differences(name, [
       // A mapping keeps working during an update.
       ['the mapping', mapping.state === 'Updating' ? 'Enabled' : mapping.state, 'Enabled'],
+      ['the alias', mapping.alias, definition.aws?.provisionedConcurrency && LIVE_ALIAS],
       ['the batch size', mapping.batchSize, definition.batch.size],
       ['the batch window', mapping.batchWindow, definition.batch.windowSeconds],
       ['the maximum concurrency', mapping.concurrency, definition.concurrency],

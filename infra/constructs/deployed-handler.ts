@@ -1,8 +1,10 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { IGrantable, IPrincipal } from 'aws-cdk-lib/aws-iam';
+import { Alias, type IVersion } from 'aws-cdk-lib/aws-lambda';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { LIVE_ALIAS } from '../../core/handler/naming.ts';
 import { handlerAlias, handlerEntry } from '../bundle/options.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { checkBytes } from '../settings/setting-values.ts';
@@ -56,7 +58,7 @@ export class DeployedHandler extends Construct implements IGrantable {
     this.grantPrincipal = this.function.grantPrincipal;
     allowOwn(this.function.grantPrincipal, plan.definition.aws ?? {}, surroundings.stage);
     for (const name of plan.secrets) secrets.get(name)?.grantRead(this.function.lambda);
-    this.function.lambda.addEventSource(
+    this.invoked().addEventSource(
       new SqsEventSource(this.queue, {
         batchSize: plan.batchSize,
         ...(plan.batchWindow > 0 && { maxBatchingWindow: Duration.seconds(plan.batchWindow) }),
@@ -64,6 +66,19 @@ export class DeployedHandler extends Construct implements IGrantable {
         reportBatchItemFailures: true,
       }),
     );
+  }
+
+  /** Returns what SQS invokes: the function, or the alias of its newest version, which has provisioned concurrency. */
+  private invoked(): Pick<Alias, 'addEventSource'> {
+    const { lambda } = this.function;
+    const provisioned = this.plan.definition.aws?.provisionedConcurrency;
+    if (provisioned === undefined) return lambda;
+    return new Alias(this, 'Live', {
+      aliasName: LIVE_ALIAS,
+      // The types of CDK assume an app without exactOptionalPropertyTypes.
+      version: lambda.currentVersion as IVersion,
+      provisionedConcurrentExecutions: provisioned,
+    });
   }
 
   private makeDeadLetterQueue(): Queue {

@@ -62,6 +62,20 @@ it('gives the function the temporary storage, tracing and layers of its definiti
   );
 });
 
+it('lets SQS invoke an alias with provisioned concurrency', () => {
+  const { deployed } = deploy({ provisionedConcurrency: 3, environment: { LOCALE: 'de' } });
+
+  const alias = deployed().find('AWS::Lambda::Alias', 'Name', 'live');
+  const mappings = deployed().all('AWS::Lambda::EventSourceMapping');
+
+  const provisioned = { ProvisionedConcurrentExecutions: 3 };
+  expect(alias).toMatchObject({ ProvisionedConcurrencyConfig: provisioned });
+  expect(mappings).toHaveLength(1);
+  const name = JSON.stringify(mappings[0]?.Properties.FunctionName);
+  expect(name).toContain(deployed().idOf('AWS::Lambda::Alias', { Name: 'live' }));
+  expect(name).toContain('":live"');
+});
+
 it('refuses a secret among the variables of a definition, unless notSecret lists it', () => {
   const aws = { environment: { STRIPE_KEY: 'pk_live_published' } };
 

@@ -22,6 +22,8 @@ export interface AwsOptions {
   readonly tracing?: boolean;
   /** ARNs of up to five layer versions, for the architecture of the stage. They can contain `{region}`. */
   readonly layers?: readonly string[];
+  /** Processes that Lambda keeps started, at most the `concurrency` of the handler. Default: none. */
+  readonly provisionedConcurrency?: number;
 }
 
 const ACTION = /^[a-z][a-z0-9-]*:[A-Za-z*?][A-Za-z0-9*?]*$/;
@@ -40,6 +42,7 @@ const CHECKS: { readonly [Option in keyof Required<AwsOptions>]: (field: string,
   ephemeralStorage: (field, value) => void whole(field, value as number, 512, 10_240),
   tracing: checkTracing,
   layers: checkLayers,
+  provisionedConcurrency: (field, value) => void whole(field, value as number, 1, 1000),
 };
 
 /** @throws SettingError that names the option as `aws.policy[0].actions` */

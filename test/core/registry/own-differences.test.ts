@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { FoundOwn } from '../../../core/aws/deployed.ts';
 import { defineHandler } from '../../../core/handler/handler.ts';
 import { timingOf } from '../../../core/handler/timing.ts';
-import { functionDifferences } from '../../../core/registry/differences.ts';
+import { functionDifferences, mappingDifferences } from '../../../core/registry/differences.ts';
 
 const layer = (region: string) => `arn:aws:lambda:${region}:123456789012:layer:fonts:3`;
 const definition = defineHandler({
@@ -32,4 +32,19 @@ it('names the temporary storage, the tracing and the layers that differ', () => 
 
 it('compares nothing of this on one machine, where no function has it', () => {
   expect(compare(undefined)).toEqual([]);
+});
+
+it.each([
+  [2, 'live', []],
+  [2, undefined, ['millrace-prod-send_invoice: the alias is not set, but live in the code']],
+  [undefined, 'live', ['millrace-prod-send_invoice: the alias is live, but not set in the code']],
+])('compares the alias of a mapping with %s started processes and the alias %s', (provisioned, alias, expected) => {
+  const { batch, concurrency } = definition;
+  const mapping = {
+    ...{ queueArn: 'arn:aws:sqs:eu-west-1:123456789012:millrace-prod-send_invoice', alias, state: 'Enabled' },
+    ...{ batchSize: batch.size, batchWindow: batch.windowSeconds, concurrency, partialResponses: true },
+  };
+  const aws = provisioned === undefined ? {} : { provisionedConcurrency: provisioned };
+
+  expect(mappingDifferences('prod', { ...definition, aws }, [mapping])).toEqual(expected);
 });

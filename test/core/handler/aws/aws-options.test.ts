@@ -17,6 +17,7 @@ const TABLE = 'arn:aws:dynamodb:{region}:{account}:table/{stage}-invoices';
 it.each<[string, AwsOptions]>([
   ['permissions', { policy: [{ actions: ['s3:Get*', 'dynamodb:PutItem'], resources: ['*', TABLE] }] }],
   ['variables', { environment: { INVOICE_FORMAT: 'pdf', EMPTY: '' } }],
+  ['processes', { provisionedConcurrency: 10 }],
   ['the function', { ephemeralStorage: 10_240, tracing: true, layers: [LAYER] }],
   ['nothing', {}],
 ])('keeps %s as plain data', (_what, aws) => {
@@ -45,6 +46,12 @@ it.each<[string, unknown, string]>([
   ['a mode', { tracing: 'Active' }, 'aws.tracing: expected true or false, got "Active"'],
   ['a layer without a version', { layers: [LAYER.slice(0, -2)] }, 'aws.layers: expected ARNs of layer versions'],
   ['six layers', { layers: new Array(6).fill(LAYER) }, 'aws.layers: expected at most 5, got 6'],
+  [
+    'more processes than run',
+    { provisionedConcurrency: 11 },
+    'aws.provisionedConcurrency: expected at most the concurrency of 10, got 11',
+  ],
+  ['no process', { provisionedConcurrency: 0 }, 'aws.provisionedConcurrency: expected a whole number from 1'],
   ['a number', { environment: { LIMIT: 5 } }, 'aws.environment.LIMIT: expected a string, got 5'],
 ])('refuses %s', (_what, aws, sentence) => {
   expect(() => define(aws)).toThrow(`send_invoice: ${sentence}`);
