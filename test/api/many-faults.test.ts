@@ -9,7 +9,11 @@ const keys = (length: number, before = 'on_dead_lette') => Array.from({ length }
 const withKeys = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 0]));
 
 /** Every job has a handler without a schema, and no payload. */
-const known: KnownHandlers = { names: new Set(['any']), byType: new Map([['any', ['any']]]), definitions: new Map() };
+const known: KnownHandlers = {
+  names: new Set(['any']),
+  byType: new Map([['any', ['any']]]),
+  schemaOf: () => undefined,
+};
 const json: JsonBody = { value: undefined, bytes: new Uint8Array(), payloadOf: () => undefined };
 
 describe('the errors of many jobs', () => {
