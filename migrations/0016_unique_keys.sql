@@ -150,7 +150,7 @@ end $$;
 
 -- Refuses to change such a key by hand: its row of unique_keys would still hold the former one. A statement trigger
 -- fires for the table that the statement names. The engine names jobs_live, so this costs it nothing. Without nested
--- loops, because "exists" makes Postgres expect one match soon, and compare each row with each if there is none.
+-- loops, because "exists" makes Postgres expect a match soon, and compare each row with each if no key changed.
 create function millrace.refuse_key_change() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off
   as $$

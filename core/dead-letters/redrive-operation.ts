@@ -111,8 +111,8 @@ export async function readRedrive(db: Queryable, id: string): Promise<RedriveOpe
   return rows.map(toOperation)[0];
 }
 
-// A step in the future was made before the clock was set back. A redrive that an unfinished transaction is cancelling is
-// left out: it would keep its turn.
+// A step in the future was made before the clock was set back. A redrive that an unfinished transaction is cancelling
+// is left out: it would keep its turn.
 const NEXT_REDRIVES = `
   select id, rate_per_second as "ratePerSecond", done_count::integer as done, requested_by as "requestedBy"
     from millrace.operations where kind = 'redrive' and status = 'running'

@@ -34,7 +34,7 @@ const FOLD_EVENTS = `
     select jsonb_agg(jsonb_build_object('event', event, 'jobType', job_type, 'count', count)) from sums s
       where exists (select from millrace.handlers h where h.job_type = s.job_type)), '[]') as events`;
 
-/** Rows of one statement, and statements of one call: ten times as many rows as a busy installation appends meanwhile. */
+/** Rows of one statement, and statements of one call: more rows than a busy installation appends meanwhile. */
 const MOST_ROWS = 20_000;
 const MOST_PARTS = 5;
 

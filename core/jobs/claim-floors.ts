@@ -39,7 +39,7 @@ export interface ClaimFloors {
 
 const PRIORITIES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 /**
- * Claims without floors use at most 1/20 of the time, so that floors matter only when such claims are slow; the slowest,
+ * Claims without floors use at most 1/20 of the time: floors matter only when such claims are slow. The slowest,
  * which the server ends, use a sixth, so that others come between them.
  */
 const SHARE = 20;

@@ -20,8 +20,8 @@ export interface LostAttempt {
 // of each handler on.
 const FIND_EXPIRED_ATTEMPTS = `
   select j.id as "jobId", j.claim_no as "claimNo", s.job_type as "jobType", s.routing_key as "routingKey", j.attempts,
-         j.max_attempts as "maxAttempts", extract(epoch from j.lease_expires_at - j.started_at)::float8 as "leaseSeconds",
-         j.request_id as "requestId",
+         j.max_attempts as "maxAttempts", j.request_id as "requestId",
+         extract(epoch from j.lease_expires_at - j.started_at)::float8 as "leaseSeconds",
          (select h.retry_policy from millrace.handlers h
             where h.job_type = s.job_type and h.routing_key = s.routing_key) as "retryPolicy"
     from (select * from millrace.handler_starts order by job_type, routing_key) s
@@ -128,13 +128,14 @@ export async function releaseExpiredDispatched(db: Database, limit: number): Pro
   return rowCount;
 }
 
-// Later claims of a handler have higher numbers than all that this statement sees, because each draws its number while it
-// has a lock on the handler. Without a job in flight, the highest claim that started is such a number.
+// Later claims of a handler have higher numbers than all that this statement sees, because each draws its number while
+// it has a lock on the handler. Without a job in flight, the highest claim that started is such a number.
 const RAISE_LOWEST_CLAIMS = `
   with seen as materialized (
     select s.job_type, s.routing_key, coalesce((
         select j.claim_no from millrace.jobs_live j
-          where j.job_type = s.job_type and j.routing_key = s.routing_key and j.in_flight and j.claim_no >= s.lowest_claim
+          where j.job_type = s.job_type and j.routing_key = s.routing_key and j.in_flight
+            and j.claim_no >= s.lowest_claim
           order by j.claim_no limit 1), s.claim_no) as lowest
       from millrace.handler_starts s
   ), free as materialized (

@@ -126,8 +126,8 @@ const PRUNE_JOINS = `
   )
   select count(*)::integer as rows, case when count(*) = $3 then coalesce($1::text, '') end as position from gone`;
 // A pass checks all keys, in their order. An enqueue may give a key that has ended to another job meanwhile, and its
-// transaction may last, so locked keys are skipped. The key of an unfinished job stays: the job may become pending again,
-// and then holds it again.
+// transaction may last, so locked keys are skipped. The key of an unfinished job stays: the job may become pending
+// again, and then holds it again.
 const PRUNE_UNIQUE_KEYS = `
   with looked as materialized (
     select k.job_type, k.routing_key, k.unique_key, k.job_id,

@@ -50,7 +50,8 @@ const INSERTS: Record<string, string> = {
 
 beforeEach(async () => {
   await engine.sql(`delete from millrace.schedules; delete from millrace.operations; delete from millrace.job_joins;
-    delete from millrace.schedule_ticks; delete from millrace.unique_keys; update millrace.handlers set paused_at = null, held_until = null`);
+    delete from millrace.schedule_ticks; delete from millrace.unique_keys;
+    update millrace.handlers set paused_at = null, held_until = null`);
   const delivered = await engine.deliver(4);
   records = delivered.records;
   jobs = { delivered: delivered.ids[0]!, deliveredAsked: delivered.ids[3]! };

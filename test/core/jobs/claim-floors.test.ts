@@ -194,7 +194,6 @@ it.each([
   const saved = before.save();
   time.at = 50;
   const floors = openFloors(time, { floors: saved, ageMs });
-
   floors.begin();
 
   expect(floors.read([job])).toMatchObject({ claimNos: ['0'], dueTimes: Array(10).fill('-infinity').with(5, due) });
