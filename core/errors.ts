@@ -108,7 +108,7 @@ export class HandlerRemoval extends MillraceError {
   override readonly name = 'HandlerRemoval';
   readonly code = 'MILLRACE_REMOVAL';
 
-  constructor(handlers: readonly { readonly handler: string; readonly jobs: number }[]) {
+  constructor(stage: string, handlers: readonly { readonly handler: string; readonly jobs: number }[]) {
     const counts = handlers.map(
       ({ handler, jobs }) =>
         `${handler} has ${jobs === MOST_COUNTED ? 'at least ' : ''}${jobs} unfinished job${jobs === 1 ? '' : 's'}`,
@@ -116,7 +116,7 @@ export class HandlerRemoval extends MillraceError {
     const names = handlers.map(({ handler }) => handler).join(',');
     super(
       `${counts.join(', ')}: keep the file until these jobs have finished or are cancelled, or deploy with ` +
-        `-c drain=${names} and leave them to become dead letters after 24 hours`,
+        `-c stage=${stage} -c drain=${names} and leave them to become dead letters after 24 hours`,
     );
   }
 }

@@ -3,12 +3,14 @@ import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import type { Construct } from 'constructs';
 import { allSettings } from '../core/config.ts';
 import type { Variables } from '../core/handler/variables.ts';
+import { readFileContext } from '../core/settings/stage-list.ts';
 import { Outputs } from './constructs/outputs.ts';
 import { usualHandlers } from './handlers.ts';
 import { Millrace, type MillraceProps } from './millrace.ts';
 import type { Context } from './settings/context.ts';
 import type { NetworkChoice } from './settings/place-settings.ts';
 import { readSettings } from './settings/settings.ts';
+import { doctorCommand } from './settings/stages.ts';
 
 /** CloudFormation's limit for one stack. */
 const MOST_RESOURCES = 500;
@@ -29,7 +31,8 @@ export class MillraceStack extends Stack {
 
   constructor(app: App, options: MillraceStackOptions = {}) {
     const { handlers = usualHandlers(), context = app.node.getAllContext(), environment = allSettings() } = options;
-    const { handlersFolder, network, ...settings } = readSettings(context, handlers);
+    const files = readFileContext('.');
+    const { handlersFolder, network, ...settings } = readSettings(context, handlers, files);
     super(app, `millrace-${settings.stage}`);
     this.millrace = new Millrace(this, 'Millrace', {
       ...settings,
@@ -37,7 +40,8 @@ export class MillraceStack extends Stack {
       variables: { ...environment, ...settings.variables },
       network: toNetwork(this, network),
     });
-    new Outputs(this.millrace, 'Outputs', this.millrace);
+    const next = doctorCommand({ stage: settings.stage, handlersFolder }, files, usualHandlers());
+    new Outputs(this.millrace, 'Outputs', { of: this.millrace, next });
     checkSize(this, this.millrace.handlers.length);
   }
 }

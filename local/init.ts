@@ -40,6 +40,8 @@ const TSCONFIG_BY_HAND =
 const NO_TEST = 'echo "Error: no test specified" && exit 1';
 const BY_HAND =
   "to deploy, add to its app: import { Millrace } from 'millrace/cdk'; new Millrace(stack, 'Jobs', { stage: 'dev' })";
+/** One stage, which `cdk deploy` deploys without options. */
+const CDK = { app: 'node cdk.mjs', context: { stage: 'dev', stages: { dev: { database: 'create' } } } };
 
 /**
  * Writes the least that runs into a folder: a handler, its test, an app for CDK, lines of .gitignore and package.json.
@@ -58,7 +60,7 @@ export async function init(folder: string): Promise<Initialised> {
   if (await exists(join(folder, 'cdk.json'))) project.skipped.push(`cdk.json exists; ${BY_HAND}`);
   else {
     await write(project, 'cdk.mjs', await template('cdk.mjs'), BY_HAND);
-    await write(project, 'cdk.json', `${JSON.stringify({ app: 'node cdk.mjs' }, undefined, 2)}\n`, BY_HAND);
+    await write(project, 'cdk.json', `${JSON.stringify(CDK, undefined, 2)}\n`, BY_HAND);
   }
   await ignore(project);
   await addToManifest(project, suffix);

@@ -20,7 +20,7 @@ export function addDoctor(program: Command): void {
     .option('--stage <name>', 'check this stage on AWS, with the AWS credentials in the environment')
     .option(
       '--handlers <folder>',
-      'with --stage: the folder of its handler files; default the nearest jobs or functions/handlers',
+      'with --stage: the folder of its handler files; default that in cdk.json, else the nearest jobs or functions/handlers',
     )
     .addHelpText('after', examples('doctor', 'doctor --json', 'doctor --stage prod', 'doctor --api-url https://…'))
     .action(

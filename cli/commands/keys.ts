@@ -13,6 +13,7 @@ import { snakeCase, toJson } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { print, printHint, printMessage, printPairs, printTable, suggest, warn } from '../screen/terminal.ts';
 import { lambdaFailure } from '../target/aws-failure.ts';
+import { findStage } from '../target/stage-settings.ts';
 
 const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'CREATED BY'];
 const MORE_HELP = `
@@ -147,7 +148,7 @@ function keyName(text: string): string {
  * of a stage may be unreachable. Uses the region and credentials of the AWS environment.
  */
 async function makeFirstKey(stage: string, wanted: Wanted): Promise<{ key: ApiKey; secret: string }> {
-  const api = functionName(stage, 'api');
+  const api = functionName(findStage(stage).stage, 'api');
   printHint(`Function: ${api}`);
   // Loaded here: they import the Lambda client, and zod for the API's schemas.
   const { invokeFunction } = await import('../../core/aws/functions.ts');

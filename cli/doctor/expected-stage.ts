@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { DeployedAddress } from '../../core/aws/deployed.ts';
 import { type Catalog, loadCatalog } from '../../core/catalog/catalog.ts';
 import { failureLine } from '../../core/catalog/catalog-failure.ts';
@@ -13,6 +13,7 @@ import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { printMessage } from '../screen/terminal.ts';
 import { addressesOf, findOwnStack } from '../target/own-stack.ts';
+import { type FoundStage, findStage } from '../target/stage-settings.ts';
 import { namesTarget } from '../target/target.ts';
 
 /** A stage, and the code that it should match. */
@@ -54,25 +55,33 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
 }
 
 async function onAws(stage: string, handlers: string | undefined): Promise<ExpectedStage> {
-  const folder = handlers ?? findCode();
-  if (folder === undefined) {
-    throw new CommandFailure(
-      EXIT.usage,
-      `no ${HANDLERS_EXPECTED} in this folder or above it: name the folder of the handler files with --handlers`,
-    );
-  }
-  assertTrustedFolder(folder);
-  const catalog = await readCatalog(process.cwd(), folder).catch((cause: NodeJS.ErrnoException) => {
+  const found = findStage(stage);
+  const { project, folder } = handlers === undefined ? findCode(found) : codeIn(handlers);
+  const catalog = await readCatalog(project, folder).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'ENOENT') throw cause;
-    throw new CommandFailure(EXIT.usage, `--handlers: the folder ${folder} does not exist`);
+    const setting = handlers === undefined ? `handlers of ${stage} in cdk.json` : '--handlers';
+    throw new CommandFailure(EXIT.usage, `${setting}: the folder ${folder} does not exist`);
   });
-  // A plain deployment compares the code with the last deployment, not with the actual resources.
   return {
     stage,
     address: undefined,
-    catalog: withVariablesIn(catalog, allSettings()),
-    deploy: `npx cdk deploy -c stage=${stage} --revert-drift`,
+    catalog: withVariablesIn(catalog, { ...allSettings(), ...variablesOf(found) }),
+    deploy: deployCommand(found, handlers),
   };
+}
+
+/** A plain deployment compares the code with the last deployment, not with the actual resources. */
+function deployCommand({ stage, isListed }: FoundStage, handlers: string | undefined): string {
+  const folder = handlers === undefined ? '' : ` -c handlers=${handlers}`;
+  const command = `npx cdk deploy -c stage=${stage}${folder} --revert-drift`;
+  return isListed ? command : `with all -c options of the last deployment, run ${command}`;
+}
+
+/** Returns the variables that the settings of a stage give to its handlers. */
+function variablesOf({ settings: { settings } }: FoundStage): Variables {
+  if (typeof settings !== 'object' || settings === null) return {};
+  const texts = Object.entries(settings).filter((pair): pair is [string, string] => typeof pair[1] === 'string');
+  return Object.fromEntries(texts);
 }
 
 /** Returns the definitions with the values of the variables with which they were deployed. */
@@ -83,11 +92,32 @@ function withVariablesIn({ handlers, failures }: Catalog, variables: Variables =
   };
 }
 
-/** Returns the folder of the handlers of this project. */
-function findCode(): string | undefined {
+interface Code {
+  readonly project: string;
+  readonly folder: string;
+}
+
+function codeIn(folder: string): Code {
+  assertTrustedFolder(folder);
+  return { project: process.cwd(), folder };
+}
+
+/** Returns the folder of the handlers of a stage: that of `cdk.json`, else the usual one of this project. */
+function findCode({ project, settings }: FoundStage): Code {
+  if (project !== undefined && typeof settings.handlers === 'string' && settings.handlers !== '') {
+    const folder = resolve(project, settings.handlers);
+    assertTrustedCode(project, folder);
+    return { project, folder };
+  }
   const found = findHandlers(process.cwd());
-  if (found !== undefined) assertTrustedCode(found.folder, found.path);
-  return found?.path;
+  if (found !== undefined) {
+    assertTrustedCode(found.folder, found.path);
+    return { project: process.cwd(), folder: found.path };
+  }
+  throw new CommandFailure(
+    EXIT.usage,
+    `no ${HANDLERS_EXPECTED} in this folder or above it: name the folder of the handler files with --handlers`,
+  );
 }
 
 function readCatalog(project: string, folder: string): Promise<Catalog> {

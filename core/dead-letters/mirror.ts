@@ -1,7 +1,7 @@
 import { inParallel } from '../aws/batches.ts';
 import type { DeadLetterQueues, MoveTask, QueueState } from '../aws/dead-letter-queues.ts';
 import type { Queues } from '../aws/queues.ts';
-import { queueNameOf } from '../handler/naming.ts';
+import { queueNameOf, stageOf } from '../handler/naming.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { Database } from '../postgres/database.ts';
@@ -50,7 +50,8 @@ async function mirrorQueue(deps: MirrorDeps, queue: MirroredQueue, until: number
   const name = queueNameOf(url);
   const state = await deadLetterQueues.describe(url);
   if (state === undefined) {
-    const reason = 'SQS cannot keep the messages of dead jobs: npx cdk deploy --revert-drift creates the queue again';
+    const command = `npx cdk deploy -c stage=${stageOf(name)} --revert-drift`;
+    const reason = `SQS cannot keep the messages of dead jobs: ${command} creates the queue again`;
     log.error('dead_letter_queue_missing', { queue: name, reason });
     return;
   }

@@ -57,6 +57,11 @@ export function queueNameOf(queueUrl: string): string {
   return queueUrl.split('/').at(-1) ?? queueUrl;
 }
 
+/** Returns the stage in the name of a queue. */
+export function stageOf(queue: string): string {
+  return /^millrace-([a-z0-9]+)-/.exec(queue)?.[1] ?? '<stage>';
+}
+
 /** Returns the file name in the handlers folder: `send-reminder.ts`, `index-record.vector.ts`. */
 export function handlerFile(address: HandlerAddress): string {
   return `${handlerName(address).replaceAll('_', '-')}.ts`;

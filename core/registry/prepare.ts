@@ -43,7 +43,7 @@ export async function prepareDatabase(preparation: Preparation): Promise<void> {
   await checkSchedules(db, catalog);
   const abandoned = (await findAbandoned(db, catalog)).map((one) => ({ ...one, handler: handlerName(one) }));
   const refused = abandoned.filter(({ handler }) => !drain.includes(handler));
-  if (refused.length > 0) throw new HandlerRemoval(refused);
+  if (refused.length > 0) throw new HandlerRemoval(stage, refused);
   for (const login of logins) await ensureLogin(db, login);
   log.info('database_prepared', { applied: applied.length, logins: logins.map(({ name }) => name).join(', ') });
 }

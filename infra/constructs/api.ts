@@ -9,7 +9,7 @@ import { Construct } from 'constructs';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import { apiBundle } from '../bundle/bundle-function.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
-import type { ApiChoice } from '../settings/settings.ts';
+import type { ApiChoice } from '../settings/api-settings.ts';
 import { acknowledge } from './acknowledge.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 

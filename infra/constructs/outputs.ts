@@ -6,8 +6,8 @@ import type { DeployedHandler } from './deployed-handler.ts';
 import type { Place } from './network.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
 
-export interface OutputsProps {
-  readonly stage: string;
+/** What the outputs describe. */
+interface Parts {
   readonly handlers: readonly DeployedHandler[];
   readonly api: { readonly url: string } | undefined;
   readonly operatorPolicy: OperatorPolicy;
@@ -15,10 +15,17 @@ export interface OutputsProps {
   readonly place: Place | undefined;
 }
 
+export interface OutputsProps {
+  readonly of: Parts;
+  /** The command to run next. */
+  readonly next: string;
+}
+
 /** The outputs of the stack: addresses, secrets, and the command to run next. */
 export class Outputs extends Construct {
-  constructor(scope: Construct, id: string, { stage, handlers, api, operatorPolicy, database, place }: OutputsProps) {
+  constructor(scope: Construct, id: string, { of, next }: OutputsProps) {
     super(scope, id);
+    const { handlers, api, operatorPolicy, database, place } = of;
     if (api) this.add('ApiUrl', api.url, 'URL of the HTTP API');
     if (database.cluster) this.addDatabase(database, database.cluster);
     if (database.cluster && place) this.addPlace(place);
@@ -33,7 +40,7 @@ export class Outputs extends Construct {
     operatorPolicy.policies.forEach(({ managedPolicyArn }, index) => {
       this.add(`OperatorPolicy${index + 1}`, managedPolicyArn, 'Policy for people who redrive from the AWS console');
     });
-    this.add('Next', `npx millrace doctor --stage ${stage}`, 'Command that compares the deployment with the code');
+    this.add('Next', next, 'Command that compares the deployment with the code');
   }
 
   private addDatabase({ owner, app }: DatabaseAccess, { clusterEndpoint }: DatabaseCluster): void {

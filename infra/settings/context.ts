@@ -1,7 +1,7 @@
 import { SettingError } from '../../core/errors.ts';
+import type { Context } from '../../core/settings/stage-list.ts';
 
-/** The context of the app, from `-c name=value` and `cdk.json`. */
-export type Context = Readonly<Record<string, unknown>>;
+export type { Context };
 
 export function optional(context: Context, name: string): string | undefined {
   const value = context[name];

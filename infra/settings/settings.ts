@@ -5,17 +5,11 @@ import { secondsOfText } from '../../core/duration.ts';
 import { SettingError } from '../../core/errors.ts';
 import { isVariable, type Variables } from '../../core/handler/variables.ts';
 import { whole } from '../../core/handler/whole.ts';
-import { type Context, choice, list, number, optional, present, readObject, refuseIdle, required } from './context.ts';
+import { type ApiChoice, readApi } from './api-settings.ts';
+import { type Context, choice, list, number, optional, present, readObject } from './context.ts';
 import { type DatabaseChoice, type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
-import { check, checkEnvironment, checkHandlerSecrets, checkIamScopes, FORMS, formed } from './setting-values.ts';
-
-/** How the API authenticates callers, or `off` for no API. */
-export type ApiChoice =
-  | { readonly mode: 'off' }
-  | { readonly mode: 'api-key' }
-  /** `scopes`: JSON with scopes or roles by ARN pattern. */
-  | { readonly mode: 'iam'; readonly scopes: string }
-  | { readonly mode: 'jwt'; readonly issuer: string; readonly audience: string };
+import { check, checkEnvironment, checkHandlerSecrets, FORMS, formed } from './setting-values.ts';
+import { chooseStage } from './stages.ts';
 
 /**
  * What alarms notify: an existing topic, or a new one with an email address. Without either, alarms have no action.
@@ -64,6 +58,7 @@ export interface Settings {
 const NAMES = [
   ...[
     'stage',
+    'stages',
     'handlers',
     'settings',
     'notSecret',
@@ -83,11 +78,22 @@ const NAMES = [
 ];
 
 /**
- * Reads the context of the app.
+ * Reads the settings of the chosen stage from the context of the app.
+ * @param files the part of the context that is from files; the rest is from the command line
  * @throws SettingError that names the setting when one is missing, malformed or unknown.
  */
-export function readSettings(context: Context, handlers = 'functions/handlers'): Settings {
-  checkNames(context);
+export function readSettings(given: Context, handlers = 'functions/handlers', files: Context = {}): Settings {
+  checkNames(given);
+  const { context, placeOf } = chooseStage(given, files, NAMES);
+  try {
+    return readContext(context, handlers);
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error;
+    throw error.at(placeOf(error.field.split('.')[0] ?? ''));
+  }
+}
+
+function readContext(context: Context, handlers: string): Settings {
   const drain = list(context, 'drain').map((name) => check('drain', name, FORMS.handler));
   const maxConnections = optional(context, 'maxConnections');
   const notSecret = list(context, 'notSecret');
@@ -155,30 +161,6 @@ export function checkStage(stage: string | undefined): string {
   throw new SettingError('stage', 'at most 12 lower-case letters and digits, a letter first', stage);
 }
 
-function readApi(context: Context): ApiChoice {
-  const mode = choice(context, 'api', ['api-key', 'iam', 'jwt', 'off']);
-  refuseIdle(context, mode === 'iam' ? [] : ['apiIamScopes'], `no value, since api is ${mode} and not iam`);
-  refuseIdle(context, mode === 'jwt' ? [] : ['jwtIssuer', 'jwtAudience'], `no value, since api is ${mode} and not jwt`);
-  switch (mode) {
-    case 'iam':
-      return { mode, scopes: readIamScopes(context) };
-    case 'jwt':
-      return {
-        mode,
-        issuer: check(
-          'jwtIssuer',
-          required(context, 'jwtIssuer', 'the issuer of the tokens, since api is jwt'),
-          FORMS.issuer,
-        ),
-        audience: required(context, 'jwtAudience', 'the audience of the tokens, since api is jwt'),
-      };
-    case 'api-key':
-      return { mode };
-    case 'off':
-      return { mode };
-  }
-}
-
 function readAlarms(context: Context): AlarmTarget | false {
   const target = present({
     topicArn: formed(context, 'alarmTopicArn', FORMS.topic),
@@ -187,12 +169,4 @@ function readAlarms(context: Context): AlarmTarget | false {
   if (choice(context, 'alarms', ['on', 'off']) === 'on') return target;
   if (Object.keys(target).length === 0) return false;
   throw new SettingError('alarms', 'on, since alarmTopicArn or alarmEmail is set', 'off');
-}
-
-const IAM_EXAMPLE = '{"arn:aws:sts::123456789012:assumed-role/OnCall/*": ["operator"]}';
-
-function readIamScopes(context: Context): string {
-  const scopes = checkIamScopes('apiIamScopes', readObject(context, 'apiIamScopes', IAM_EXAMPLE));
-  if (Object.keys(scopes).length > 0) return JSON.stringify(scopes);
-  throw new SettingError('apiIamScopes', `JSON such as ${IAM_EXAMPLE}, since api is iam`, undefined);
 }

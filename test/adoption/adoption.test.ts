@@ -134,14 +134,14 @@ it('cdk deploys the project, and the deployed handler runs a job', async () => {
   cloud = await startMiniStack(children, packed.folder);
   const secrets = await createSecrets(cloud, database);
   const architecture = process.arch === 'arm64' ? 'arm64' : 'x86_64';
-  const context = Object.entries({ stage: 'shop', architecture, ...secrets.context });
+  const context = Object.entries({ stage: 'dev', architecture, ...secrets.context });
   const options = context.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 
   const bootstrapped = await inProject('cdk', ['bootstrap', cloud.account, ...options], cloud.environment);
   const deployed = await inProject('cdk', ['deploy', '--require-approval=never', ...options], cloud.environment);
 
   expect(bootstrapped).toMatchObject({ code: 0 });
-  expect(deployed).toMatchObject({ code: 0, stdout: expect.stringContaining('✅  millrace-shop') });
+  expect(deployed).toMatchObject({ code: 0, stdout: expect.stringContaining('✅  millrace-dev') });
   expect(await runDeployed('send_invoice', { cents: 512 })).toEqual({ price: '5.12 EUR' });
 });
 

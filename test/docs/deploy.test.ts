@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { Context } from '../../core/settings/stage-list.ts';
 import { alarmsOf } from '../../infra/plan/alarms.ts';
 import { readSettings } from '../../infra/settings/settings.ts';
 import { inlineCode, ROOT, readDocument, tableBelow } from './documents.ts';
@@ -24,6 +25,19 @@ it('docs/deploy.md lists every setting of the deployment, and no other', () => {
 
   expect(listed.toSorted()).toEqual(known().toSorted());
   expect(listed.length).toBeGreaterThan(20);
+});
+
+it('docs/deploy.md shows a cdk.json of which the settings of each stage are accepted', () => {
+  const [shown] = page.blocks.filter(({ language }) => language === 'json');
+  const { context } = JSON.parse(shown?.code ?? '{}') as { context: Context };
+
+  const read = (stage: string, given: Context = {}) => readSettings({ ...context, stage, ...given }, 'jobs', context);
+
+  expect(read('dev')).toMatchObject({ dispatch: 'tick', database: { kind: 'create' } });
+  expect(read('prod')).toMatchObject({ dispatch: 'loop', database: { kind: 'existing' } });
+  expect(read('prod', { dispatch: 'auto' })).toMatchObject({ dispatch: 'auto' });
+  // The exception that the page names.
+  expect(read('prod', { dispatch: 'tick' })).toMatchObject({ dispatch: 'loop' });
 });
 
 it('docs/deploy.md uses only existing settings in commands', () => {

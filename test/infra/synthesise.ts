@@ -4,6 +4,8 @@ import type { Context } from '../../infra/settings/context.ts';
 import { MillraceStack } from '../../infra/stack.ts';
 
 const CDK = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as { context: Context };
+/** Without the list of stages: tests choose their own. */
+const { stages: _list, ...CONTEXT } = CDK.context;
 
 const SECRET = 'arn:aws:secretsmanager:eu-central-1:123456789012:secret';
 
@@ -22,6 +24,6 @@ export async function synthesise(
   context: Context = {},
   environment: Readonly<Record<string, string>> = {},
 ): Promise<{ app: App; stack: MillraceStack }> {
-  const app = new App({ context: { ...CDK.context, ...NO_ASSETS, ...context } });
-  return { app, stack: new MillraceStack(app, { context: { ...CDK.context, ...context }, environment }) };
+  const app = new App({ context: { ...CONTEXT, ...NO_ASSETS, ...context } });
+  return { app, stack: new MillraceStack(app, { context: { ...CONTEXT, ...context }, environment }) };
 }

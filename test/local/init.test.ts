@@ -1,6 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { readFileContext } from '../../core/settings/stage-list.ts';
+import { readSettings } from '../../infra/settings/settings.ts';
 import { init } from '../../local/init.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -34,6 +36,16 @@ it('writes the least that runs into an empty folder', async () => {
       ...{ typescript: expect.any(String), '@types/node': expect.any(String) },
     },
   });
+});
+
+it('lists the stage dev, which is deployed without options', async () => {
+  const folder = await projectOf({});
+
+  await init(folder);
+
+  const files = readFileContext(folder);
+  expect(readSettings(files, 'jobs', files)).toMatchObject({ stage: 'dev', database: { kind: 'create' } });
+  expect(() => readSettings({ ...files, stage: 'prod' }, 'jobs', files)).toThrow(/^stage: .*cdk\.json \(dev\)/);
 });
 
 it('changes nothing when it runs again', async () => {

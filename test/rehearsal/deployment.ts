@@ -111,8 +111,12 @@ export async function createSecrets(cloud: Cloud, { url, port, ca }: SecureDatab
   return { context, wrong };
 }
 
+/** Lists the stage with its settings, as `cdk.json` would: options of a later command override them. */
 function context(chosen: Readonly<Record<string, string>>): string[] {
   // MiniStack runs functions on this machine's processor.
-  const all = { stage: STAGE, architecture: process.arch === 'arm64' ? 'arm64' : 'x86_64', ...chosen };
-  return Object.entries(all).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
+  const settings = { architecture: process.arch === 'arm64' ? 'arm64' : 'x86_64', ...chosen };
+  return Object.entries({ stage: STAGE, stages: JSON.stringify({ [STAGE]: settings }) }).flatMap(([name, value]) => [
+    '--context',
+    `${name}=${value}`,
+  ]);
 }

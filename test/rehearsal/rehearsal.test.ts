@@ -156,7 +156,7 @@ it('refuses to remove a handler with unfinished jobs, and keeps the deployment r
   expect(refused.code).toBe(1);
   expect(refused.output).toContain(
     'failing has 1 unfinished job: keep the file until these jobs have finished or are cancelled, or deploy with ' +
-      '-c drain=failing and leave them to become dead letters after 24 hours',
+      '-c stage=rehearsal -c drain=failing and leave them to become dead letters after 24 hours',
   );
   expect(refused.output).toMatch(ROLLED_BACK);
   expect(found.code, found.output).toBe(0);

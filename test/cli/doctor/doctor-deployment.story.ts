@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { checkDeployment } from '../../../cli/doctor/check-deployment.ts';
 import { checkRegistry } from '../../../cli/doctor/examine-database.ts';
@@ -6,14 +9,22 @@ import { catalog, type DeployedWorld, openDeployedWorld, ROOT } from './deployed
 import { DIFFERENCES } from './doctor-differences.ts';
 
 let world: DeployedWorld;
+let project: string;
 
 beforeAll(async () => {
   world = await openDeployedWorld();
+  project = await mkdtemp(join(tmpdir(), 'millrace-doctor-'));
+  await writeFile(join(project, 'package.json'), '{}');
+  // The names of the stages of the world.
+  const stages = Object.fromEntries(Array.from({ length: 99 }, (_, index) => [`s${index + 1}`, {}]));
+  const context = { handlers: join(ROOT, 'functions/handlers'), stages };
+  await writeFile(join(project, 'cdk.json'), JSON.stringify({ context }));
   for (const [name, value] of Object.entries(world.env)) vi.stubEnv(name, value);
 });
 afterAll(async () => {
   vi.unstubAllEnvs();
   await world.close();
+  await rm(project, { recursive: true });
 });
 
 /** Returns the failed checks, with their sentences. */
@@ -58,7 +69,7 @@ describe('a deployed stage', () => {
 
 describe('doctor --stage', () => {
   const doctor = (stage: string, ...args: string[]) =>
-    runCli(['doctor', '--stage', stage, ...args], { cwd: ROOT, env: world.env });
+    runCli(['doctor', '--stage', stage, ...args], { cwd: project, env: world.env });
 
   it('compares the stage with the handler files of a named folder', async () => {
     const { stage } = await world.deploy();
@@ -118,7 +129,7 @@ describe('doctor --stage reports what it cannot check, and checks the rest', () 
     const { stage } = await world.deploy();
     const env = { ...world.env, ...change };
 
-    const { code, stdout } = await runCli(['doctor', '--stage', stage], { cwd: ROOT, env });
+    const { code, stdout } = await runCli(['doctor', '--stage', stage], { cwd: project, env });
 
     expect(code).toBe(8);
     expect(failed(stdout)).toEqual(checks);
@@ -132,7 +143,7 @@ describe('doctor --stage reports what it cannot check, and checks the rest', () 
     world.aws.functions.delete(`millrace-${stage}-api`);
     world.aws.refused.add(name);
 
-    const { code, stdout } = await runCli(['doctor', '--stage', stage], { cwd: ROOT, env: world.env });
+    const { code, stdout } = await runCli(['doctor', '--stage', stage], { cwd: project, env: world.env });
 
     expect(code).toBe(8);
     expect(failed(stdout)).toEqual(['functions']);
@@ -143,7 +154,7 @@ describe('doctor --stage reports what it cannot check, and checks the rest', () 
     const { stage } = await world.deploy();
     const args = ['doctor', '--stage', stage, '--database-url', 'postgres://127.0.0.1:1/none'];
 
-    const { code, stdout } = await runCli(args, { cwd: ROOT, env: world.env });
+    const { code, stdout } = await runCli(args, { cwd: project, env: world.env });
 
     expect(code).toBe(8);
     expect(failed(stdout)).toEqual(['connection']);

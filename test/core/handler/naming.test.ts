@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { deadLetterQueueName, handlerFile, handlerName, queueName } from '../../../core/handler/naming.ts';
+import { deadLetterQueueName, handlerFile, handlerName, queueName, stageOf } from '../../../core/handler/naming.ts';
 
 const word = fc.stringMatching(/^[a-z][a-z0-9_]{0,29}$/);
 const address = fc.record({ jobType: word, routingKey: fc.oneof(fc.constant(''), word) });
@@ -42,4 +42,11 @@ it('derives queue names that SQS accepts', () => {
       }
     }),
   );
+});
+
+it.each([
+  [queueName('prod', { jobType: 'a_b', routingKey: 'c' }), 'prod'],
+  ['lost-dlq', '<stage>'],
+])('names the stage of the queue %s', (queue, stage) => {
+  expect(stageOf(queue)).toBe(stage);
 });

@@ -99,7 +99,7 @@ it('refuses to remove the handler of unfinished jobs, with their number and the 
 
   await expect(preparing).rejects.toThrow(
     'mail has 3 unfinished jobs: keep the file until these jobs have finished or are cancelled, or deploy with ' +
-      '-c drain=mail and leave them to become dead letters after 24 hours',
+      '-c stage=prod -c drain=mail and leave them to become dead letters after 24 hours',
   );
 });
 
@@ -110,7 +110,7 @@ it('names every such handler in the format of the setting', async () => {
   const preparing = prepare({ catalog: [] });
 
   await expect(preparing).rejects.toThrow('index.vector has 1 unfinished job, mail has 1 unfinished job: ');
-  await expect(preparing).rejects.toThrow('-c drain=index.vector,mail ');
+  await expect(preparing).rejects.toThrow('-c stage=prod -c drain=index.vector,mail ');
 });
 
 it('allows the removal of a handler that has only dead letters', async () => {

@@ -17,7 +17,7 @@ describe('readSettings names the setting for', () => {
     ['a stage in capitals', { ...GOOD, stage: 'Prod' }, 'stage: expected at most 12 lower-case letters'],
     ['a stage of 13 letters', { ...GOOD, stage: 'abcdefghijklm' }, 'stage: expected at most 12 lower-case letters'],
     ['no stage', EXISTING, 'stage: expected at most 12 lower-case letters and digits, a letter first, got nothing'],
-    ['an unknown name', { ...GOOD, datbase: 'x' }, 'context: expected one of stage, handlers, '],
+    ['an unknown name', { ...GOOD, datbase: 'x' }, 'context: expected one of stage, stages, handlers, '],
     [
       'an unknown dispatch mode',
       { ...GOOD, dispatch: 'never' },
