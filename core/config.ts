@@ -76,6 +76,15 @@ export function databaseUrl(): string {
   return setting('DATABASE_URL', 'the address of the database, such as postgres://user:password@host:5432/name');
 }
 
+/** Returns the stage of a deployment, and its account and region. @throws SettingError without a stage */
+export function deployedHome() {
+  return {
+    stage: setting('MILLRACE_STAGE', 'the stage, which is part of every name'),
+    account: optionalSetting('MILLRACE_ACCOUNT'),
+    region: optionalSetting('AWS_REGION'),
+  };
+}
+
 /** Returns whether CloudWatch metrics have the dimension `job_type`, whose every value costs, and the stage's name. */
 export function metricSettings(): { byJobType: boolean; stage: string | undefined } {
   return {

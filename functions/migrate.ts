@@ -1,5 +1,5 @@
 import catalog from '#definitions';
-import { listSetting, optionalSetting, setting } from '../core/config.ts';
+import { deployedHome, listSetting, optionalSetting, setting } from '../core/config.ts';
 import { processLog } from '../core/log.ts';
 import { configuredAddress } from '../core/postgres/configured.ts';
 import { openDatabase } from '../core/postgres/database.ts';
@@ -7,7 +7,8 @@ import type { DatabaseRole } from '../core/postgres/ensure-login.ts';
 import { readCredentials } from '../core/postgres/secrets.ts';
 import { type DeployedLogin, prepareDatabase } from '../core/registry/prepare.ts';
 
-const stage = setting('MILLRACE_STAGE', 'the stage, which is part of every name');
+const home = deployedHome();
+const takeOver = optionalSetting('MILLRACE_TAKE_OVER');
 const folder = setting('MILLRACE_MIGRATIONS', 'the folder of the SQL files');
 const runtimeSecret = setting('MILLRACE_RUNTIME_SECRET', 'the ARN of the secret of the functions');
 const appSecret = optionalSetting('MILLRACE_APP_SECRET');
@@ -19,7 +20,8 @@ const db = openDatabase({ ...address, max: 1, name: 'millrace-migrate', log: pro
 export const handler = async (): Promise<void> => {
   const logins = [await readLogin(runtimeSecret, 'millrace_runtime')];
   if (appSecret !== undefined) logins.push(await readLogin(appSecret, 'millrace_app'));
-  await prepareDatabase({ db, stage, migration: { ...address, folder }, logins, catalog, drain, log: processLog });
+  const migration = { ...address, folder };
+  await prepareDatabase({ db, home, takeOver, migration, logins, catalog, drain, log: processLog });
 };
 
 async function readLogin(secret: string, role: DatabaseRole): Promise<DeployedLogin> {

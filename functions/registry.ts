@@ -1,12 +1,12 @@
 import stated from '#definitions';
-import { allSettings, setting } from '../core/config.ts';
+import { allSettings, deployedHome, setting } from '../core/config.ts';
 import { withVariables } from '../core/handler/variables.ts';
 import { processLog } from '../core/log.ts';
 import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { writeRegistry } from '../core/registry/prepare.ts';
 
 const registration = {
-  stage: setting('MILLRACE_STAGE', 'the stage, which is part of every name'),
+  home: deployedHome(),
   queueUrlPrefix: setting('MILLRACE_QUEUE_URL_PREFIX', 'the part of a queue URL before the name'),
   log: processLog,
 };

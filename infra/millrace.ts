@@ -53,6 +53,7 @@ const DEFAULTS = {
   secrets: {},
   variables: {},
   drain: [],
+  takeOver: undefined,
   maxConnections: undefined,
   alarms: {},
   dashboard: true,
@@ -172,12 +173,12 @@ export class Millrace extends Construct {
   }
 
   /** Migrates before anything uses the schema, and registers handlers after everything that the registry names. */
-  private addDeploySteps(surroundings: FunctionSurroundings, { drain }: CompleteProps): void {
+  private addDeploySteps(surroundings: FunctionSurroundings, { drain, takeOver }: CompleteProps): void {
     const others = [this.dispatcher, this.mirror, ...(this.api ? [this.api] : [])];
     // Without the queues: the registry step refers to a queue, and both steps share the function that invokes them.
     const before = [...this.handlers.map((handler) => handler.function), ...others];
     const plans = this.handlers.map(({ plan }) => plan);
-    new MigrateStep(this, 'Migrate', { ...surroundings, plans, drain, before });
+    new MigrateStep(this, 'Migrate', { ...surroundings, plans, drain, takeOver, before });
     new RegistryStep(this, 'Registry', {
       ...surroundings,
       handlers: this.handlers,

@@ -41,12 +41,15 @@ grant select, insert, update, delete on millrace.audit_log to millrace_runtime;
 grant select on millrace.audit_log to millrace_operator;
 
 -- `epoch` is in every message. After a restore or a clone, renew_epoch() draws a new one, so that the database does not
--- accept messages that its predecessor sent. `stage` is that of the first deployment; other stages cannot register
--- handlers, because a registration replaces all of them.
+-- accept messages that its predecessor sent. `stage`, `account` and `region` are those of the first deployment; another
+-- one cannot register handlers, because a registration replaces all of them. A stack on one machine has no account and
+-- no region.
 create table millrace.installation (
   only_row boolean primary key default true check (only_row),
   epoch text not null default substr(md5(random()::text || clock_timestamp()::text), 1, 12),
   stage text check (stage <> ''),
+  account text check (account <> ''),
+  region text check (region <> ''),
   created_at timestamptz not null default millrace.clock()
 );
 insert into millrace.installation default values;
@@ -61,7 +64,8 @@ declare
   renewed text;
 begin
   update millrace.installation
-    set epoch = substr(md5(random()::text || clock_timestamp()::text), 1, 12), stage = null
+    set epoch = substr(md5(random()::text || clock_timestamp()::text), 1, 12),
+        stage = null, account = null, region = null
     returning epoch into renewed;
   -- A restored sequence may be behind the table.
   update millrace.handler_starts set lowest_claim = 0;
@@ -69,15 +73,19 @@ begin
   return renewed;
 end $$;
 
--- Assigns the database to a stage, unless it belongs to one. Returns the stage that it belongs to.
-create function millrace.assign_stage(stage text) returns text
+-- Assigns the database to the stage of an account and region, unless it belongs to one. Returns what it belongs to.
+create function millrace.assign_stage(stage text, account text default null, region text default null)
+  returns setof millrace.installation
   language sql security definer set search_path = pg_catalog, pg_temp
   as $$
-  update millrace.installation i set stage = assign_stage.stage where i.stage is null;
-  select i.stage from millrace.installation i;
+  update millrace.installation i
+    set stage = assign_stage.stage, account = assign_stage.account, region = assign_stage.region
+    where i.stage is null
+       or (i.stage = assign_stage.stage and i.account is null and assign_stage.account is not null);
+  select i.* from millrace.installation i;
 $$;
 
-revoke execute on function millrace.renew_epoch(), millrace.assign_stage(text) from public;
-grant execute on function millrace.renew_epoch(), millrace.assign_stage(text) to millrace_runtime;
+revoke execute on function millrace.renew_epoch(), millrace.assign_stage(text, text, text) from public;
+grant execute on function millrace.renew_epoch(), millrace.assign_stage(text, text, text) to millrace_runtime;
 
 grant select on millrace.migrations to millrace_runtime, millrace_operator;

@@ -1,3 +1,4 @@
+import { optionalSetting } from '../../core/config.ts';
 import { functionName, handlerName } from '../../core/handler/naming.ts';
 import { findUnhandled } from '../../core/jobs/die-unhandled.ts';
 import {
@@ -15,6 +16,7 @@ import { migrationStatus } from '../../core/postgres/migrate.ts';
 import { declaredDifferences } from '../../core/registry/declared-differences.ts';
 import { registryDifferences } from '../../core/registry/differences.ts';
 import { readRegistry } from '../../core/registry/read-registry.ts';
+import { homeText, readStage } from '../../core/registry/stage.ts';
 import { attemptCheck } from './attempt-check.ts';
 import type { ExpectedStage } from './expected-stage.ts';
 import {
@@ -56,7 +58,12 @@ function checksOf(db: Database, expected: ExpectedStage | undefined): Check[] {
       },
     ],
     ['handlers', async () => handlersOf(await readHandlerStates(db))],
-    ...(expected === undefined ? [] : [['registry', () => checkRegistry(db, expected)] as const]),
+    ...(expected === undefined
+      ? []
+      : ([
+          ['stage', () => checkHome(db, expected)],
+          ['registry', () => checkRegistry(db, expected)],
+        ] as const)),
     ['late jobs', async () => lateOf(await findLateHandlers(db, LATE_SECONDS))],
     ['schedules', async () => schedulesOf(await countSchedules(db))],
     ['failed attempts', async () => failuresOf(await readThroughput(db))],
@@ -86,6 +93,16 @@ async function checkRescue(db: Database): Promise<Finding> {
   const overdue = await countOverdueLeases(db);
   const detail = `${overdue} expired leases not rescued`;
   return { check: 'rescue', ok: overdue === 0, detail, next: 'check the log of the dispatcher function' };
+}
+
+/** Checks that the database belongs to the stage, in the region of the environment if that names one. */
+export async function checkHome(db: Database, { stage, address, deploy }: ExpectedStage): Promise<Finding> {
+  const owner = await readStage(db);
+  const region = address === undefined ? optionalSetting('AWS_REGION') : undefined;
+  const isThere = region === undefined || owner?.region === undefined || owner.region === region;
+  const detail = `the database belongs to ${owner === undefined ? 'no stage' : homeText(owner)}`;
+  const next = owner === undefined ? deploy : 'use the database, the region and the account of one stage';
+  return { check: 'stage', ok: owner?.stage === stage && isThere, detail, next };
 }
 
 /** Compares the registry in the database with the code. */

@@ -24,8 +24,12 @@ export function findStage(stage: string): FoundStage {
     const context = readFileContext(found.folder);
     const settings = settingsOfStage(stage, context);
     return { stage, project: found.folder, settings, isListed: listStages(context) !== undefined };
-  } catch (cause) {
-    if (!(cause instanceof SettingError)) throw cause;
-    throw new CommandFailure(EXIT.usage, `${cause.message} (${found.path})`, { cause });
+  } catch (error) {
+    throw refusal(error, found.path);
   }
+}
+
+function refusal(cause: unknown, file: string): unknown {
+  if (!(cause instanceof SettingError)) return cause;
+  return new CommandFailure(EXIT.usage, `${cause.message} (${file})`, { cause });
 }

@@ -6,7 +6,15 @@ const PREFIX = 'MILLRACE_';
 
 /** Every variable with our prefix that the product reads, except those of `VARIABLES`. */
 export const READ = [
-  ...['API_AUTH', 'API_IAM_SCOPES', 'API_JWT_ALGORITHMS', 'API_JWT_AUDIENCE', 'API_JWT_ISSUER', 'API_JWT_JWKS'],
+  ...[
+    'ACCOUNT',
+    'API_AUTH',
+    'API_IAM_SCOPES',
+    'API_JWT_ALGORITHMS',
+    'API_JWT_AUDIENCE',
+    'API_JWT_ISSUER',
+    'API_JWT_JWKS',
+  ],
   ...[
     'API_KEY',
     'API_URL',
@@ -34,6 +42,7 @@ export const READ = [
     'SQS_ACCESS_KEY_ID',
     'SQS_ENDPOINT',
     'STAGE',
+    'TAKE_OVER',
     'TEST_DATABASE_URL',
     'VERSION',
   ],

@@ -8,7 +8,7 @@ import { type MigrateOptions, migrate } from '../postgres/migrate.ts';
 import { findAbandoned } from './abandoned.ts';
 import { registerHandlers } from './register-handlers.ts';
 import { changeText, checkSchedules } from './register-schedules.ts';
-import { checkStage } from './stage.ts';
+import { checkStage, type Home, takeStage } from './stage.ts';
 
 /** A login that the deployment creates, and its role. */
 export interface DeployedLogin {
@@ -20,7 +20,9 @@ export interface DeployedLogin {
 export interface Preparation {
   /** Database with the rights of the owner. */
   readonly db: Database;
-  readonly stage: string;
+  readonly home: Home;
+  /** The stage from which this deployment takes the database. */
+  readonly takeOver?: string | undefined;
   readonly migration: MigrateOptions;
   readonly logins: readonly DeployedLogin[];
   /** All handlers of the release. */
@@ -36,20 +38,22 @@ export interface Preparation {
  * @throws HandlerRemoval when a removed handler has unfinished jobs and is not in `drain`.
  */
 export async function prepareDatabase(preparation: Preparation): Promise<void> {
-  const { db, stage, migration, logins, catalog, drain, log } = preparation;
-  await checkStage(db, stage);
+  const { db, home, takeOver, migration, logins, catalog, drain, log } = preparation;
+  await checkStage(db, home, takeOver);
   const { applied, ahead } = await migrate({ ...migration, log });
   if (ahead.length > 0) log.warn('migrations_ahead', { migrations: ahead });
   await checkSchedules(db, catalog);
   const abandoned = (await findAbandoned(db, catalog)).map((one) => ({ ...one, handler: handlerName(one) }));
   const refused = abandoned.filter(({ handler }) => !drain.includes(handler));
-  if (refused.length > 0) throw new HandlerRemoval(stage, refused);
+  if (refused.length > 0) throw new HandlerRemoval(home.stage, refused);
   for (const login of logins) await ensureLogin(db, login);
+  // Last: a deployment that is refused takes no database.
+  await takeStage(db, home, takeOver);
   log.info('database_prepared', { applied: applied.length, logins: logins.map(({ name }) => name).join(', ') });
 }
 
 export interface RegistryTarget {
-  readonly stage: string;
+  readonly home: Home;
   /** The URL of every queue, without the name at its end. */
   readonly queueUrlPrefix: string;
   readonly log: Log;
@@ -59,8 +63,9 @@ export interface RegistryTarget {
 export async function writeRegistry(
   db: Database,
   catalog: readonly DefinitionData[],
-  { stage, queueUrlPrefix, log }: RegistryTarget,
+  { home, queueUrlPrefix, log }: RegistryTarget,
 ): Promise<void> {
+  const { stage } = home;
   const deployed = catalog.map((definition) => ({
     definition,
     queueUrl: queueUrlPrefix + queueName(stage, definition),
@@ -68,6 +73,6 @@ export async function writeRegistry(
     functionName: queueName(stage, definition),
   }));
   const onWaiting = (reason: string) => log.warn('registry_waiting', { reason });
-  const changes = await registerHandlers({ db, stage, onWaiting }, deployed);
+  const changes = await registerHandlers({ db, ...home, onWaiting }, deployed);
   if (changes.length > 0) log.info('schedules_deployed', { schedules: changes.map(changeText).join(', ') });
 }

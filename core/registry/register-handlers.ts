@@ -11,7 +11,7 @@ import {
   waitingForLocks,
 } from '../postgres/lock-waits.ts';
 import { declaredSchedules, registerSchedules, type ScheduleChange } from './register-schedules.ts';
-import { assignStage } from './stage.ts';
+import { assignStage, type Home } from './stage.ts';
 
 /** A definition with the addresses of its deployed resources. */
 export interface Registration {
@@ -81,10 +81,9 @@ const SCHEDULES = {
  */
 const PATIENCE: Patience = { waitMs: 300, pauseMs: 1700, tries: 60 };
 
-export interface Registry {
+/** With the stage of the deployment. A database belongs to the stage of its first one. */
+export interface Registry extends Home {
   readonly db: Database;
-  /** The stage of the deployment. A database belongs to the stage of its first one. */
-  readonly stage: string;
   /** Called with a sentence after each wait for a lock that another session holds. */
   readonly onWaiting?: (reason: string) => void;
   readonly patience?: Patience;
@@ -99,7 +98,7 @@ export interface Registry {
  * keeps a lock for too long; the error names it.
  */
 export async function registerHandlers(
-  { db, stage, onWaiting, patience = PATIENCE, isPartial = false }: Registry,
+  { db, onWaiting, patience = PATIENCE, isPartial = false, ...home }: Registry,
   handlers: readonly Registration[],
 ): Promise<ScheduleChange[]> {
   const schedules = declaredSchedules(handlers.map(({ definition }) => definition));
@@ -112,7 +111,7 @@ export async function registerHandlers(
   return repeatWhileLocked(db, wait, (tx) =>
     waitingForLocks(tx, patience, async () => {
       step = HANDLERS;
-      await assignStage(tx, stage);
+      await assignStage(tx, home);
       await tx.query(REGISTER_HANDLERS, [JSON.stringify(handlers.map(toRecord))]);
       step = SCHEDULES;
       return registerSchedules(tx, schedules, isPartial);

@@ -1,4 +1,4 @@
-import { type CfnResource, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Aws, type CfnResource, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Trigger } from 'aws-cdk-lib/triggers';
 import { Construct } from 'constructs';
@@ -15,6 +15,8 @@ export interface MigrateStepProps extends FunctionSurroundings {
   readonly plans: readonly HandlerPlan[];
   /** Handlers to remove although they have unfinished jobs. */
   readonly drain: readonly string[];
+  /** The stage from which this one takes the database. */
+  readonly takeOver: string | undefined;
   /** Everything that uses the schema. */
   readonly before: readonly Construct[];
 }
@@ -29,7 +31,7 @@ const MIGRATIONS = 'migrations';
 
 /** Migrates the schema as its owner, before anything uses it. */
 export class MigrateStep extends Construct {
-  constructor(scope: Construct, id: string, { plans, drain, before, ...surroundings }: MigrateStepProps) {
+  constructor(scope: Construct, id: string, { plans, drain, takeOver, before, ...surroundings }: MigrateStepProps) {
     super(scope, id);
     const { owner, runtime, app, cluster } = surroundings.database;
     const step = new DeployedFunction(this, 'Function', {
@@ -43,6 +45,8 @@ export class MigrateStep extends Construct {
         MILLRACE_RUNTIME_SECRET: runtime.secretArn,
         ...(app && { MILLRACE_APP_SECRET: app.secretArn }),
         ...(drain.length > 0 && { MILLRACE_DRAIN: drain.join(',') }),
+        ...(takeOver !== undefined && { MILLRACE_TAKE_OVER: takeOver }),
+        MILLRACE_ACCOUNT: Aws.ACCOUNT_ID,
       },
     });
     runtime.grantRead(step.lambda);
@@ -66,7 +70,11 @@ export class RegistryStep extends Construct {
       bundle: stepBundle('functions/registry', plans),
       ...OWN_FUNCTIONS.registry,
       login: surroundings.database.runtime,
-      environment: { ...variablesOfAll(plans), MILLRACE_QUEUE_URL_PREFIX: urlPrefix(handlers) },
+      environment: {
+        ...variablesOfAll(plans),
+        MILLRACE_ACCOUNT: Aws.ACCOUNT_ID,
+        MILLRACE_QUEUE_URL_PREFIX: urlPrefix(handlers),
+      },
     });
     const timeout = Duration.seconds(OWN_FUNCTIONS.registry.timeoutSeconds);
     const trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout });

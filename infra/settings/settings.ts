@@ -44,6 +44,8 @@ export interface Settings {
   readonly variables: Variables;
   /** Handlers to remove although they have unfinished jobs. */
   readonly drain: readonly string[];
+  /** The stage from which this one takes the database. */
+  readonly takeOver: string | undefined;
   /** `max_connections` of the database, with which the deployment's connections are compared. */
   readonly maxConnections: number | undefined;
   /** What alarms notify; `false` for no alarms. */
@@ -69,6 +71,7 @@ const NAMES = [
     'architecture',
     'maxConnections',
     'drain',
+    'takeOver',
   ],
   ...['database', 'databaseOwnerSecret', 'databaseRuntimeSecret', 'databaseAppSecret'],
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
@@ -94,6 +97,7 @@ export function readSettings(given: Context, handlers = 'functions/handlers', fi
 }
 
 function readContext(context: Context, handlers: string): Settings {
+  const takeOver = optional(context, 'takeOver');
   const drain = list(context, 'drain').map((name) => check('drain', name, FORMS.handler));
   const maxConnections = optional(context, 'maxConnections');
   const notSecret = list(context, 'notSecret');
@@ -114,6 +118,7 @@ function readContext(context: Context, handlers: string): Settings {
     metricsByJobType: choice(context, 'metricsByJobType', ['on', 'off']) === 'on',
     logJobStarts: choice(context, 'logJobStarts', ['on', 'off']) === 'on',
     drain,
+    takeOver: takeOver === undefined ? undefined : checkStage(takeOver, 'takeOver'),
     maxConnections: maxConnections === undefined ? undefined : number('maxConnections', maxConnections),
   };
 }
@@ -156,9 +161,9 @@ function checkNames(context: Context): void {
 }
 
 /** @throws SettingError unless the stage can be part of every name. */
-export function checkStage(stage: string | undefined): string {
+export function checkStage(stage: string | undefined, name = 'stage'): string {
   if (stage !== undefined && /^[a-z][a-z0-9]{0,11}$/.test(stage)) return stage;
-  throw new SettingError('stage', 'at most 12 lower-case letters and digits, a letter first', stage);
+  throw new SettingError(name, 'at most 12 lower-case letters and digits, a letter first', stage);
 }
 
 function readAlarms(context: Context): AlarmTarget | false {

@@ -41,7 +41,8 @@ export async function givenPostgres(url: string): Promise<StackPostgres> {
 async function stageOf(connectionString: string): Promise<string | undefined> {
   const log = openLog(() => undefined);
   const db = openDatabase({ connectionString, max: 1, name: 'millrace-start', log });
-  return readStage(db).finally(() => db.close());
+  const home = await readStage(db).finally(() => db.close());
+  return home?.stage;
 }
 
 function refusal(sentence: string): SettingError {

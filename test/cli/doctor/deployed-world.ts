@@ -99,7 +99,7 @@ async function deployStage(
     aws.schedules.set(name, { ScheduleExpression: 'rate(1 minute)', State: 'ENABLED', Target });
   }
   // Another stage on the same database: the earlier one is no longer needed.
-  await db.query('update millrace.installation set stage = null');
+  await db.query('update millrace.installation set stage = null, account = null, region = null');
   await registerHandlers({ db, stage }, handlers);
   const reminder = handlers.find(({ definition }) => definition.jobType === 'send_reminder')!;
   const { functionName: name, queueUrl: url, deadLetterQueueUrl: deadLetterUrl, mapping } = reminder;

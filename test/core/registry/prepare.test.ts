@@ -22,7 +22,7 @@ const handlerOf = (jobType: string, routingKey = '') =>
 const mail = handlerOf('mail');
 const vector = handlerOf('index', 'vector');
 const registration = {
-  ...{ stage: 'prod', queueUrlPrefix: 'https://sqs.eu-central-1.amazonaws.com/000000000000/' },
+  ...{ home: { stage: 'prod' }, queueUrlPrefix: 'https://sqs.eu-central-1.amazonaws.com/000000000000/' },
   log,
 };
 
@@ -42,7 +42,7 @@ beforeEach(async () => {
 function prepare(release: Partial<Parameters<typeof prepareDatabase>[0]> = {}) {
   return prepareDatabase({
     db,
-    stage: 'prod',
+    home: { stage: 'prod' },
     migration: { connectionString: database.url },
     logins: [{ name: login, password: 'first', role: 'millrace_runtime' }],
     catalog: [mail, vector],

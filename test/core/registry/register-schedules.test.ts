@@ -128,7 +128,7 @@ it('refuses to declare the name of a schedule that was created at run time, and 
 
 it('a deployment logs what it added, changed and removed', async () => {
   const log = recordLog();
-  const target = { stage: 'local', queueUrlPrefix: 'http://127.0.0.1:1/0/', log };
+  const target = { home: { stage: 'local' }, queueUrlPrefix: 'http://127.0.0.1:1/0/', log };
   const write = (schedules: Readonly<Record<string, ScheduleOptions>>) =>
     writeRegistry(
       db,

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { openDatabase } from '../../../core/postgres/database.ts';
 import { ownMigrations } from '../../../core/postgres/migration-files.ts';
-import { prepareDatabase, writeRegistry } from '../../../core/registry/prepare.ts';
+import { type Preparation, prepareDatabase, writeRegistry } from '../../../core/registry/prepare.ts';
+import type { Home } from '../../../core/registry/stage.ts';
 import { openEngine, recordLog, registrationsOf } from '../../support/runtime-engine.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -18,11 +19,13 @@ afterAll(async () => {
 const log = recordLog();
 const catalog = registrationsOf([{ jobType: 'mail' }, { jobType: 'report' }]).map(({ definition }) => definition);
 const queueUrlPrefix = 'https://sqs.eu-central-1.amazonaws.com/000000000000/';
-const register = (stage: string, handlers = catalog) => writeRegistry(db, handlers, { stage, queueUrlPrefix, log });
-const prepare = (stage: string, folder = ownMigrations()) =>
+const register = (stage: string, handlers = catalog) =>
+  writeRegistry(db, handlers, { home: { stage }, queueUrlPrefix, log });
+const prepare = (stage: string, folder = ownMigrations(), given: Partial<Preparation> = {}) =>
   prepareDatabase({
-    ...{ db: owner, stage, migration: { connectionString: engine.test.url, folder } },
+    ...{ db: owner, home: { stage }, migration: { connectionString: engine.test.url, folder } },
     ...{ logins: [], catalog, drain: [], log },
+    ...given,
   });
 const functions = async () =>
   (await pool.query('select function_name from millrace.handlers order by 1')).rows.map((row) => row.function_name);
@@ -97,4 +100,57 @@ it('a stage deploys again, and an older release too', async () => {
   await register('prod', catalog.slice(0, 1));
 
   expect(await functions()).toEqual(['millrace-prod-mail']);
+});
+
+const AT = { account: '123456789012', region: 'eu-west-1' };
+const home = async () => (await pool.query('select stage, account, region from millrace.installation')).rows[0];
+const prepareAt = (given: Home, takeOver?: string) => prepare('', ownMigrations(), { home: given, takeOver });
+
+it.each([
+  ['account', { ...AT, account: '210987654321' }],
+  ['region', { ...AT, region: 'eu-north-1' }],
+])('refuses the same stage in another %s', async (_which, other) => {
+  await prepareAt({ stage: 'prod', ...AT });
+
+  await expect(prepareAt({ stage: 'prod', ...other })).rejects.toThrow(
+    'this database belongs to the stage prod in the account 123456789012 and region eu-west-1, and a deployment of ' +
+      `prod in the account ${other.account} and region ${other.region} would replace its handlers: give prod`,
+  );
+
+  expect(await home()).toEqual({ stage: 'prod', ...AT });
+});
+
+it('belongs to its stage once it is prepared, and knows the account after a deployment that names it', async () => {
+  await prepare('prod');
+  const before = await home();
+
+  await prepareAt({ stage: 'prod', ...AT });
+  await writeRegistry(db, catalog, { home: { stage: 'prod', ...AT }, queueUrlPrefix, log });
+
+  expect(before).toEqual({ stage: 'prod', account: null, region: null });
+  expect(await home()).toEqual({ stage: 'prod', ...AT });
+});
+
+it('a deployment takes over the database of the stage that it names, with a new epoch', async () => {
+  await prepareAt({ stage: 'prod', ...AT });
+  const { epoch } = await epochAndStage();
+
+  await expect(prepareAt({ stage: 'staging', ...AT }, 'dev')).rejects.toThrow('-c stage=staging -c takeOver=prod');
+  await prepareAt({ stage: 'staging', ...AT }, 'prod');
+  const taken = await epochAndStage();
+  await prepareAt({ stage: 'staging', ...AT }, 'staging');
+
+  expect(taken).toEqual({ epoch: expect.not.stringMatching(epoch), stage: 'staging' });
+  expect(await epochAndStage()).toEqual(taken);
+});
+
+it('a deployment that is refused for another reason takes over nothing', async () => {
+  await prepareAt({ stage: 'prod', ...AT });
+  await writeRegistry(db, catalog, { home: { stage: 'prod', ...AT }, queueUrlPrefix, log });
+  await pool.query(`insert into millrace.jobs (job_type, payload) values ('mail', '{}')`);
+
+  const taking = prepare('', ownMigrations(), { home: { stage: 'dev', ...AT }, takeOver: 'prod', catalog: [] });
+
+  await expect(taking).rejects.toMatchObject({ code: 'MILLRACE_REMOVAL' });
+  expect(await home()).toEqual({ stage: 'prod', ...AT });
 });

@@ -67,6 +67,12 @@ it.each<[string, Context, Context, string]>([
     { stage: 'dev', stages: { dev: { dispatch: 'loop' } } },
     'dispatch: expected one of auto, loop, tick, got "often"',
   ],
+  [
+    'a take-over in the entry',
+    {},
+    { stage: 'dev', stages: { dev: { takeOver: 'prod' } } },
+    'stages.dev.takeOver: expected no value: pass it as -c takeOver=…, once, got "prod"',
+  ],
   ['an entry that is text', {}, { stage: 'dev', stages: { dev: 'create' } }, 'stages.dev: expected an object with the'],
   ['a list of names', {}, { stage: 'dev', stages: ['dev'] }, 'stages: expected an object such as {"dev": '],
   ['a list that is not JSON', { stages: '{' }, { stage: 'dev' }, 'stages: expected an object such as {"dev": '],
