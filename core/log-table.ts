@@ -147,6 +147,7 @@ export const LOG_EVENTS = {
   registry_waiting: ['reason'],
   migrations_ahead: ['migrations'],
   database_prepared: ['applied', 'logins'],
+  database_shared: ['logins', 'reason'],
   metrics: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 

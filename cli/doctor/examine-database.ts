@@ -15,6 +15,7 @@ import type { Database } from '../../core/postgres/database.ts';
 import { migrationStatus } from '../../core/postgres/migrate.ts';
 import { declaredDifferences } from '../../core/registry/declared-differences.ts';
 import { registryDifferences } from '../../core/registry/differences.ts';
+import { findOtherStages } from '../../core/registry/other-stages.ts';
 import { readRegistry } from '../../core/registry/read-registry.ts';
 import { homeText, readStage } from '../../core/registry/stage.ts';
 import { attemptCheck } from './attempt-check.ts';
@@ -63,6 +64,8 @@ function checksOf(db: Database, expected: ExpectedStage | undefined): Check[] {
       : ([
           ['stage', () => checkHome(db, expected)],
           ['registry', () => checkRegistry(db, expected)],
+          // The stack on one machine has no deployment that makes logins.
+          ...(expected.address === undefined ? [['other stages', () => checkApart(db, expected)] as const] : []),
         ] as const)),
     ['late jobs', async () => lateOf(await findLateHandlers(db, LATE_SECONDS))],
     ['schedules', async () => schedulesOf(await countSchedules(db))],
@@ -103,6 +106,14 @@ export async function checkHome(db: Database, { stage, address, deploy }: Expect
   const detail = `the database belongs to ${owner === undefined ? 'no stage' : homeText(owner)}`;
   const next = owner === undefined ? deploy : 'use the database, the region and the account of one stage';
   return { check: 'stage', ok: owner?.stage === stage && isThere, detail, next };
+}
+
+/** Checks that logins of other stages on the server cannot use the database. */
+export async function checkApart(db: Database, { stage }: ExpectedStage): Promise<Finding> {
+  const { users, owners, remedy } = await findOtherStages(db);
+  const wrong = [...users, ...owners].map((login) => `${login} can use this database`);
+  const next = users.length > 0 ? `deploy ${stage} again` : `as the owner of the database, run ${remedy}`;
+  return listed('other stages', wrong, next, 'no login of another stage can use this database');
 }
 
 /** Compares the registry in the database with the code. */

@@ -29,6 +29,8 @@ const PASSWORD = 'include it in DATABASE_URL, set PGPASSWORD, or add a line to ~
 const GRANT =
   'reading jobs and dead letters and redriving require the role millrace_operator (grant millrace_operator to ' +
   '<login>), enqueueing and cancelling require millrace_app';
+/** For a database on a server that stages share, which a role alone does not open. */
+const ADMIT = '; if stages share this server, the login also requires grant usage on schema millrace to <login>';
 
 /** Turns a database or network error into a sentence and an exit code; returns other errors unchanged. */
 export function databaseFailure(error: unknown, { label }: DatabaseAddress): unknown {
@@ -43,7 +45,10 @@ export function databaseFailure(error: unknown, { label }: DatabaseAddress): unk
   if (state.startsWith('28')) {
     return new CommandFailure(EXIT.refused, `${label} denied access: check the user and the password in the address`);
   }
-  if (state === '42501') return new CommandFailure(EXIT.refused, `${label}: ${error.message}; ${GRANT}`);
+  if (state === '42501') {
+    const admit = /for schema millrace/.test(error.message) ? ADMIT : '';
+    return new CommandFailure(EXIT.refused, `${label}: ${error.message}; ${GRANT}${admit}`);
+  }
   if (isSchemaMissing(cause)) {
     return new CommandFailure(
       EXIT.failed,

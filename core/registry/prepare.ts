@@ -6,6 +6,7 @@ import type { Database } from '../postgres/database.ts';
 import { type DatabaseRole, ensureLogin } from '../postgres/ensure-login.ts';
 import { type MigrateOptions, migrate } from '../postgres/migrate.ts';
 import { findAbandoned } from './abandoned.ts';
+import { isFresh, keepApart } from './other-stages.ts';
 import { registerHandlers } from './register-handlers.ts';
 import { changeText, checkSchedules } from './register-schedules.ts';
 import { checkStage, type Home, takeStage } from './stage.ts';
@@ -40,6 +41,7 @@ export interface Preparation {
 export async function prepareDatabase(preparation: Preparation): Promise<void> {
   const { db, home, takeOver, migration, logins, catalog, drain, log } = preparation;
   await checkStage(db, home, takeOver);
+  const fresh = await isFresh(db);
   const { applied, ahead } = await migrate({ ...migration, log });
   if (ahead.length > 0) log.warn('migrations_ahead', { migrations: ahead });
   await checkSchedules(db, catalog);
@@ -47,9 +49,12 @@ export async function prepareDatabase(preparation: Preparation): Promise<void> {
   const refused = abandoned.filter(({ handler }) => !drain.includes(handler));
   if (refused.length > 0) throw new HandlerRemoval(home.stage, refused);
   for (const login of logins) await ensureLogin(db, login);
+  const names = logins.map(({ name }) => name);
+  const { owners, remedy } = await keepApart(db, names, fresh);
+  if (owners.length > 0) log.warn('database_shared', { logins: owners.join(', '), reason: remedy });
   // Last: a deployment that is refused takes no database.
   await takeStage(db, home, takeOver);
-  log.info('database_prepared', { applied: applied.length, logins: logins.map(({ name }) => name).join(', ') });
+  log.info('database_prepared', { applied: applied.length, logins: names.join(', ') });
 }
 
 export interface RegistryTarget {
