@@ -48,6 +48,8 @@ const LEAST_SUBNETS = 2;
 
 /** Reads `database` and the settings that belong to it. */
 export function readDatabase(context: Context): DatabaseChoice {
+  // Without a default: a deployment that leaves the setting out would replace the database of the stage with a new one.
+  required(context, 'database', 'create or existing, for this stage in cdk.json');
   const kind = choice(context, 'database', ['create', 'existing']);
   if (kind === 'create') {
     refuseIdle(context, EXISTING_DATABASE_SETTINGS, 'no value, since database is create and not existing');

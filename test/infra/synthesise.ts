@@ -5,7 +5,8 @@ import { MillraceStack } from '../../infra/stack.ts';
 
 const CDK = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as { context: Context };
 /** Without the list of stages: tests choose their own. */
-const { stages: _list, ...CONTEXT } = CDK.context;
+const { stages: _list, ...FLAGS } = CDK.context;
+const CONTEXT: Context = { ...FLAGS, database: 'create' };
 
 const SECRET = 'arn:aws:secretsmanager:eu-central-1:123456789012:secret';
 

@@ -34,6 +34,8 @@ const millrace = new Millrace(stack, 'Jobs', { stage: 'shop', settings: { MILLRA
 new s3.Bucket(stack, 'Invoices').grantRead(millrace.handler('send_invoice').function.lambda);
 `;
 
+const DEV = { stage: 'dev', database: 'create' };
+
 let packed: Packed;
 let project: string;
 
@@ -79,7 +81,7 @@ beforeAll(async () => {
 afterAll(() => packed?.remove());
 
 it('deploys the handlers of a project, which name its modules by a path alias', async () => {
-  const { template } = await synthesise('cdk.mjs', 'millrace-dev', { stage: 'dev' });
+  const { template } = await synthesise('cdk.mjs', 'millrace-dev', DEV);
 
   const functions = Object.values<{ Type: string; Properties: { FunctionName: string; Timeout: number } }>(
     template.Resources,
@@ -118,8 +120,8 @@ it('is a part of the stack of another app, without outputs', async () => {
 it('applies the variables of the environment to the handlers, and names those without effect', async () => {
   const environment = { MILLRACE_MAX_ATTEMPTS: '3', MILLRACE_JOB_TIMEOUT_send_invoice: '40', MAX_RETRIES: '2' };
 
-  const { template } = await synthesise('cdk.mjs', 'millrace-dev', { stage: 'dev' }, environment);
-  const { stderr } = await synthesise('cdk.mjs', 'millrace-dev', { stage: 'dev' }, { MILLRACE_MAX_ATTEMPTS: 'many' });
+  const { template } = await synthesise('cdk.mjs', 'millrace-dev', DEV, environment);
+  const { stderr } = await synthesise('cdk.mjs', 'millrace-dev', DEV, { MILLRACE_MAX_ATTEMPTS: 'many' });
 
   const { MAX_RETRIES, ...read } = environment;
   expect(environmentOf(template, 'millrace-dev-send_invoice')).toMatchObject(read);
@@ -136,7 +138,7 @@ it('refuses a schedule whose payload the schema refuses', async () => {
     refusing.replace('(value: unknown) => ({ value })', `(_value: unknown) => ({ issues: [{ message: 'no' }] })`),
   );
 
-  const { stderr } = await synthesise('cdk.mjs', 'millrace-dev', { stage: 'dev' });
+  const { stderr } = await synthesise('cdk.mjs', 'millrace-dev', DEV);
   await rm(join(project, 'jobs/remind.ts'));
 
   expect(stderr).toContain('jobs/remind.ts: schedules.nightly-reminders.');
@@ -147,7 +149,7 @@ it('refuses a handler with native code that nativeModules does not list', async 
   const sharp = resize.replace('@/price', 'sharp').replace('{ price }', 'price');
   await writeFile(join(project, 'jobs/resize.ts'), sharp);
 
-  const { stderr } = await synthesise('cdk.mjs', 'millrace-dev', { stage: 'dev' });
+  const { stderr } = await synthesise('cdk.mjs', 'millrace-dev', DEV);
 
   expect(stderr).toContain('jobs/resize.ts: nativeModules: sharp contains native code');
   // Node prints the line that threw, too.

@@ -14,6 +14,11 @@ const ELSEWHERE = 'arn:aws:secretsmanager:us-east-1:123456789012:secret:app-AbCd
 
 it.each<[string, Context, string]>([
   ['an unknown database', { ...GOOD, database: 'mine' }, 'database: expected one of create, existing, got "mine"'],
+  [
+    'no database, which would replace the present one by a new one',
+    { stage: 'prod' },
+    'database: expected create or existing, for this stage in cdk.json, got nothing',
+  ],
   ['an unknown egress', { ...GOOD, egress: 'vpn' }, 'egress: expected one of endpoints, nat, none, got "vpn"'],
   [
     'a missing secret of the owner',
