@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { checkDeployment } from '../../../cli/doctor/check-deployment.ts';
-import { checkRegistry } from '../../../cli/doctor/examine-database.ts';
+import { checkHome, checkRegistry } from '../../../cli/doctor/examine-database.ts';
 import { runCli } from '../run-cli.ts';
 import { catalog, type DeployedWorld, openDeployedWorld, ROOT } from './deployed-world.ts';
 import { DIFFERENCES } from './doctor-differences.ts';
@@ -46,6 +46,22 @@ describe('a deployed stage', () => {
     await change(stage, world);
 
     expect(await wrongIn(stage.stage)).toEqual([said(stage)]);
+  });
+
+  it('fails for the database of another stage or region', async () => {
+    const { stage } = await world.deploy();
+    const check = (of: string) => checkHome(world.db, { stage: of, address: undefined, catalog, deploy: '' });
+
+    const [own, other] = [await check(stage), await check('other')];
+    await world.db.query(`update millrace.installation set account = '123456789012', region = 'eu-north-1'`);
+    const elsewhere = await check(stage);
+
+    expect(own).toMatchObject({ ok: true });
+    expect(other).toMatchObject({ ok: false, detail: `the database belongs to ${stage}` });
+    expect(elsewhere).toMatchObject({
+      ok: false,
+      detail: `the database belongs to ${stage} in the account 123456789012 and region eu-north-1`,
+    });
   });
 
   it('passes without an API', async () => {
