@@ -5,26 +5,25 @@ import { errorCode } from '../postgres/statement-errors.ts';
  * Roles belong to the server: a login that a deployment has made for one database is a member of the same roles in the
  * other databases of its server. This comment on a login names its database.
  */
-const MARK = 'Millrace: login of the database ';
 const WRITE_MARK = `
-  select format('comment on role %I is %L', $1::text, '${MARK}' || current_database()) as statement`;
+  select format('comment on role %I is %L', $1::text,
+                'Millrace: login of the database ' || current_database()) as statement`;
 const WRITE_ADMISSION = `select format('grant usage on schema millrace to %I', $1::text) as statement`;
 const WRITE_CLOSING = `
   select 'revoke usage on schema millrace from millrace_app, millrace_operator, millrace_runtime' as statement`;
 const FIND_SCHEMA = `select from pg_catalog.pg_namespace where nspname = 'millrace'`;
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-const IS_FOREIGN = `
-  (starts_with(shobj_description(r.oid, 'pg_authid'), '${MARK}')
-    and shobj_description(r.oid, 'pg_authid') <> '${MARK}' || current_database())`;
 // A login that can become the owner of the schema can do everything in it, with or without USAGE.
 const FIND_OTHERS = `
-  select r.rolname as login, coalesce(${IS_FOREIGN}, false) as foreign,
+  select r.rolname as login, coalesce(starts_with(d.mark, 'Millrace: login of the database ')
+           and d.mark <> 'Millrace: login of the database ' || current_database(), false) as foreign,
          has_schema_privilege(r.oid, 'millrace', 'usage') as "canUse",
          pg_has_role(r.oid, 'millrace_owner', 'member') as "isOwner",
          has_database_privilege(r.oid, current_database(), 'connect') as "canConnect"
-    from pg_catalog.pg_roles r
-    where not r.rolsuper and r.rolname <> current_user and r.rolname not like 'millrace\\_%'
+    from pg_catalog.pg_roles r, shobj_description(r.oid, 'pg_authid') as d(mark)
+    where not r.rolsuper and r.rolname <> current_user
+      and r.rolname not in ('millrace_app', 'millrace_operator', 'millrace_runtime', 'millrace_owner')
       and exists (
         select from pg_catalog.pg_auth_members m
           where m.member = r.oid and m.roleid::regrole::text
@@ -35,7 +34,7 @@ const WRITE_CONNECT = `
                 current_database()) as statement,
          quote_ident(current_user) as me,
          array(select quote_ident(r.rolname) from pg_catalog.pg_roles r
-                 where shobj_description(r.oid, 'pg_authid') = '${MARK}' || current_database()
+                 where shobj_description(r.oid, 'pg_authid') = 'Millrace: login of the database ' || current_database()
                     or r.rolname = any($1::text[])
                  order by 1) as logins`;
 
