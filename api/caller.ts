@@ -16,6 +16,8 @@ export interface GatewayFacts {
   readonly requestId?: string | undefined;
   /** ARN of the principal whose signature the gateway has verified. */
   readonly callerArn?: string | undefined;
+  /** Claims of the token that the gateway has verified. */
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Returns the caller, undefined when the request carries no credential of this kind, or why it is refused. */

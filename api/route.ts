@@ -19,6 +19,8 @@ export interface ApiDeps {
   };
   /** Ways to authenticate, in order; the first that recognizes the credential decides. */
   readonly authentication: readonly Authenticate[];
+  /** Why no key may be created: nothing would read it. Undefined if keys are read. */
+  readonly keyRefusal?: string | undefined;
   readonly log: Log;
   readonly version: string;
   /** Reads what a gateway added to the request. */

@@ -1,6 +1,6 @@
 import modules from '#catalog';
 import { createApp } from '../api/app.ts';
-import { readAuthentication } from '../api/auth/settings.ts';
+import { keyRefusal, readAuthentication } from '../api/auth/settings.ts';
 import { openHandlerSchemas } from '../api/handler-schemas.ts';
 import { makeFirstKey } from '../api/routes/api-keys.ts';
 import { openDispatcherFunction } from '../core/aws/functions.ts';
@@ -14,16 +14,18 @@ const db = openConfiguredDatabase({
   ...{ statementTimeoutMs: 15_000, connectTimeoutMs: 5000 },
 });
 const dispatcher = setting('MILLRACE_DISPATCHER_FUNCTION', 'the function name of the dispatcher');
+const refused = keyRefusal();
 const app = createApp({
   db,
   schemas: openHandlerSchemas(modules),
   dispatcher: openDispatcherFunction(dispatcher, processLog, serviceAddress('LAMBDA')),
   authentication: readAuthentication(db),
+  keyRefusal: refused,
   log: processLog,
   version: optionalSetting('MILLRACE_VERSION') ?? 'unknown',
   gatewayFacts: (event) => {
     const { requestId, authorizer } = (event as HttpEvent).requestContext;
-    return { requestId, callerArn: authorizer?.iam?.userArn };
+    return { requestId, callerArn: authorizer?.iam?.userArn, claims: authorizer?.jwt?.claims };
   },
 });
 
@@ -40,5 +42,5 @@ export const handler = async (
 ): Promise<HttpResult | Record<string, unknown>> => {
   nameInvocation(context);
   if ('requestContext' in event) return toResult(await app.fetch(toRequest(event), event));
-  return makeFirstKey(db, event.create_key, context.awsRequestId);
+  return refused !== undefined ? { refused } : makeFirstKey(db, event.create_key, context.awsRequestId);
 };

@@ -10,7 +10,10 @@ export interface HttpEvent {
     readonly requestId: string;
     readonly domainName: string;
     readonly http: { readonly method: string };
-    readonly authorizer?: { readonly iam?: { readonly userArn?: string } };
+    readonly authorizer?: {
+      readonly iam?: { readonly userArn?: string };
+      readonly jwt?: { readonly claims?: Readonly<Record<string, unknown>> };
+    };
   };
 }
 

@@ -25,6 +25,7 @@ import { dashboardOf } from './plan/dashboard.ts';
 import { type HandlerPlan, planHandler } from './plan/handler-plan.ts';
 import { checkNamed, unnamedSecrets } from './plan/named-settings.ts';
 import { prove } from './plan/proofs.ts';
+import { verifiesTokens } from './settings/api-settings.ts';
 import type { DatabaseChoice, Egress } from './settings/place-settings.ts';
 import { checkClaims, checkStage, type Settings, splitSettings } from './settings/settings.ts';
 
@@ -141,7 +142,7 @@ export class Millrace extends Construct {
   private makeSurroundings(props: CompleteProps): FunctionSurroundings {
     const { stage, architecture, metricsByJobType, database, network, api } = props;
     const vpc = network.place ? 'given' : database.kind === 'create' ? 'new' : 'none';
-    const egress = checkEgress(network.egress, { vpc, jwt: api.mode === 'jwt' });
+    const egress = checkEgress(network.egress, { vpc, jwt: verifiesTokens(api) });
     const place = vpc === 'new' ? newPlace(this, egress) : network.place;
     if (place && egress === 'endpoints') addEndpoints(this, place);
     return {

@@ -1,12 +1,10 @@
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
-import { SCOPES, type Scope } from '../../core/access/scopes.ts';
 import type { Authenticate } from '../caller.ts';
 import { Problem } from '../problem.ts';
 import { bearerToken } from './api-key.ts';
+import { callerOfClaims, type TokenSettings } from './claims.ts';
 
-export interface JwtSettings {
-  readonly issuer: string;
-  readonly audience: string;
+export interface JwtSettings extends TokenSettings {
   /** URL of the issuer's keys; they are cached for ten minutes. */
   readonly jwks: URL;
   /** Accepted signature algorithms; never a symmetric one. */
@@ -14,14 +12,6 @@ export interface JwtSettings {
 }
 
 const CLOCK_TOLERANCE_SECONDS = 30;
-/**
- * The claim `sub`, for which OpenID Connect allows 255 characters. The audit log and the logs contain it, so it must
- * not contain characters that control a terminal.
- */
-const SUBJECT = /^[^\p{Cc}\p{Cs}\p{Bidi_Control}]{1,255}$/u;
-
-const BAD_SUBJECT =
-  'the token is invalid: its claim sub must be a string of 1 to 255 characters without control characters';
 
 /** Authenticates an issuer's tokens; their claim `scope` (or `scp`) names the scopes. */
 export function jwtAuthentication({ issuer, audience, jwks, algorithms }: JwtSettings): Authenticate {
@@ -36,9 +26,7 @@ export function jwtAuthentication({ issuer, audience, jwks, algorithms }: JwtSet
     try {
       const { payload } = await jwtVerify(token, keys, options);
       // A claim can be any JSON value: jose checks only that it exists.
-      const { sub }: { sub?: unknown } = payload;
-      if (typeof sub !== 'string' || !SUBJECT.test(sub)) return { refused: BAD_SUBJECT };
-      return { name: `jwt:${sub}`, id: `jwt:${sub}`, scopes: new Set(scopesOf(payload)) };
+      return callerOfClaims(payload.sub, wordsOf(payload));
     } catch (error) {
       if (isTokensFault(error)) return { refused: `the token is invalid: ${error.message}` };
       throw unavailable(error);
@@ -57,7 +45,6 @@ function isTokensFault(error: unknown): error is errors.JOSEError {
 }
 
 /** Reads scopes separated by spaces, or a list of them; unknown scopes belong to other services. */
-function scopesOf({ scope, scp }: JWTPayload): Scope[] {
-  const words = [scope, scp].flat().flatMap((value) => (typeof value === 'string' ? value.split(' ') : []));
-  return SCOPES.filter((known) => words.includes(known));
+function wordsOf({ scope, scp }: JWTPayload): string[] {
+  return [scope, scp].flat().flatMap((value) => (typeof value === 'string' ? value.split(' ') : []));
 }

@@ -1,27 +1,43 @@
 import { expandScopes } from '../../core/access/scopes.ts';
+import { SIGNATURES } from '../../core/access/signatures.ts';
 import { optionalSetting, setting } from '../../core/config.ts';
 import { SettingError } from '../../core/errors.ts';
 import { isLoopback } from '../../core/loopback.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
 import type { Authenticate } from '../caller.ts';
 import { apiKeyAuthentication } from './api-key.ts';
+import { claimsAuthentication, type TokenSettings } from './claims.ts';
 import { type IamRule, iamAuthentication } from './iam.ts';
 import { jwtAuthentication } from './jwt.ts';
 import { loopbackAuthentication } from './loopback.ts';
 
 const AUTH = 'MILLRACE_API_AUTH';
-const MODES = ['api-key', 'iam', 'jwt', 'none'] as const;
+const MODES = ['api-key', 'iam', 'jwt', 'gateway-jwt', 'none'] as const;
 const EXPECTED = `a comma-separated list of ${MODES.join(', ')}; none only by itself`;
-const SIGNATURES = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
 /**
  * Reads the ways to authenticate from the environment.
  * @throws SettingError without one, and for `none` unless the API has a loopback address.
  */
 export function readAuthentication(db: Queryable): Authenticate[] {
-  const modes = setting(AUTH, EXPECTED).split(',').map(toMode);
+  const modes = readModes();
   if (modes.includes('none') && modes.length > 1) throw new SettingError(AUTH, EXPECTED, modes.join());
   return modes.map((mode) => open(mode, db));
+}
+
+/**
+ * Returns why this API creates no keys: none of its ways to authenticate reads them. Undefined if one does, and with
+ * `none`, where keys are for later.
+ */
+export function keyRefusal(): string | undefined {
+  const modes = readModes();
+  if (modes.includes('api-key') || modes.includes('none')) return undefined;
+  const instead = modes.includes('iam') ? 'name the caller in apiIamScopes' : 'get a token from the issuer';
+  return `this API reads no API keys, since ${AUTH} is ${modes.join()}: ${instead}, or deploy with api=api-key`;
+}
+
+function readModes(): Mode[] {
+  return setting(AUTH, EXPECTED).split(',').map(toMode);
 }
 
 function open(mode: Mode, db: Queryable): Authenticate {
@@ -32,6 +48,8 @@ function open(mode: Mode, db: Queryable): Authenticate {
       return iamAuthentication(readIamRules());
     case 'jwt':
       return readJwt();
+    case 'gateway-jwt':
+      return claimsAuthentication(readTokens());
     case 'none':
       return readNone();
   }
@@ -66,12 +84,17 @@ function readIamRules(): IamRule[] {
   });
 }
 
+const ISSUER = 'MILLRACE_API_JWT_ISSUER';
+
+function readTokens(): TokenSettings {
+  const issuer = setting(ISSUER, "the claim 'iss' of the tokens");
+  return { issuer, audience: setting('MILLRACE_API_JWT_AUDIENCE', "the claim 'aud' of the tokens") };
+}
+
 function readJwt(): Authenticate {
-  const issuerName = 'MILLRACE_API_JWT_ISSUER';
-  const issuer = setting(issuerName, "the claim 'iss' of the tokens");
+  const { issuer, audience } = readTokens();
   // Without MILLRACE_API_JWT_JWKS, the keys are fetched from the issuer's URL; with it, the issuer can be any text.
-  if (isUnencrypted(URL.parse(issuer))) throw new SettingError(issuerName, SECURE, issuer);
-  const audience = setting('MILLRACE_API_JWT_AUDIENCE', "the claim 'aud' of the tokens");
+  if (isUnencrypted(URL.parse(issuer))) throw new SettingError(ISSUER, SECURE, issuer);
   const usual = `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
   const jwksName = 'MILLRACE_API_JWT_JWKS';
   const jwks = toUrl(jwksName, "the URL of the issuer's keys", optionalSetting(jwksName) ?? usual);

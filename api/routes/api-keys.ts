@@ -48,8 +48,12 @@ export const createKey = defineRoute({
   summary: 'Create an API key',
   scope: ['keys:admin'],
   body: KeyBody,
-  answers: { 201: { description: 'The key, with its secret.', schema: NewApiKey } },
-  run: async ({ body, db, caller }) => {
+  answers: {
+    201: { description: 'The key, with its secret.', schema: NewApiKey },
+    409: { description: 'The API authenticates no caller by a key.' },
+  },
+  run: async ({ body, db, caller, deps }) => {
+    if (deps.keyRefusal !== undefined) throw new Problem('invalid-state', deps.keyRefusal);
     const scopes = expandScopes(body.scopes) ?? [];
     const beyond = scopes.filter((scope) => !caller.scopes.has(scope));
     if (beyond.length > 0)

@@ -152,12 +152,14 @@ async function makeFirstKey(stage: string, wanted: Wanted): Promise<{ key: ApiKe
   printHint(`Function: ${api}`);
   // Loaded here: they import the Lambda client, and zod for the API's schemas.
   const { invokeFunction } = await import('../../core/aws/functions.ts');
-  const { keyBody, readNewKey } = await import('../backend/by-api/keys.ts');
+  const { keyBody, readNewKey, readRefusal } = await import('../backend/by-api/keys.ts');
   const event = { create_key: keyBody(wanted) };
   const answer = await invokeFunction(api, event).catch((error: unknown) => {
     throw lambdaFailure(error, api);
   });
   const made = readNewKey(answer);
+  const refusal = readRefusal(answer);
+  if (refusal !== undefined) throw new CommandFailure(EXIT.conflict, `${api}: ${refusal}`);
   if (made === undefined) {
     throw new CommandFailure(EXIT.failed, `${api} returned no key: deploy this release of Millrace to the stage`);
   }

@@ -1,17 +1,11 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
-import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
-import { HttpApi, HttpMethod, HttpStage, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
-import { HttpIamAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
-import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import { apiBundle } from '../bundle/bundle-function.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
-import type { ApiChoice } from '../settings/api-settings.ts';
-import { acknowledge } from './acknowledge.ts';
+import { type ApiChoice, type JwtChoice, verifiesTokens } from '../settings/api-settings.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
+import { makeGateway } from './gateway.ts';
 
 export interface ApiProps extends FunctionSurroundings {
   readonly choice: Exclude<ApiChoice, { mode: 'off' }>;
@@ -23,22 +17,12 @@ export interface ApiProps extends FunctionSurroundings {
   readonly reservedConcurrency?: number;
 }
 
-const REQUESTS_PER_SECOND = 100;
-const BURST = 200;
-
-// The default format contains the resource path, which an HTTP API lacks.
-const ACCESS_LOG = AccessLogFormat.custom(
-  JSON.stringify({
-    ...{ request_id: '$context.requestId', time: '$context.requestTime', ip: '$context.identity.sourceIp' },
-    ...{ method: '$context.httpMethod', path: '$context.path', status: '$context.status' },
-    ...{ bytes: '$context.responseLength', ms: '$context.responseLatency', error: '$context.integrationErrorMessage' },
-  }),
-);
-
 /** The HTTP API: a gateway and its function. */
 export class Api extends Construct {
   readonly function: DeployedFunction;
   readonly url: string;
+  /** What the DNS record of `domain` must point to. */
+  readonly domainTarget: string | undefined;
 
   constructor(scope: Construct, id: string, { choice, plans, dispatcher, version, ...rest }: ApiProps) {
     super(scope, id);
@@ -59,32 +43,9 @@ export class Api extends Construct {
       // Not a grant, which would cover every version of the function with a wildcard.
       new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [dispatcher.lambda.functionArn] }),
     );
-    this.url = this.makeGateway(rest.stage, choice.mode);
-  }
-
-  /** Without CORS: browsers block requests from other origins. */
-  private makeGateway(stage: string, mode: ApiProps['choice']['mode']): string {
-    const gateway = new HttpApi(this, 'Gateway', { apiName: functionName(stage, 'api'), createDefaultStage: false });
-    const integration = new HttpLambdaIntegration('Function', this.function.lambda);
-    const authorizer = mode === 'iam' ? { authorizer: new HttpIamAuthorizer() } : {};
-    for (const path of ['/', '/{proxy+}']) {
-      gateway.addRoutes({ path, methods: [HttpMethod.ANY], integration, ...authorizer });
-    }
-    const reason = 'The function authenticates every request except those for its health and its OpenAPI document.';
-    if (mode !== 'iam') acknowledge(gateway, 'APIG4', reason);
-    const logGroup = new LogGroup(this, 'AccessLogs', {
-      logGroupName: `/aws/apigateway/${functionName(stage, 'api')}`,
-      retention: RetentionDays.ONE_MONTH,
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
-    const deployed = new HttpStage(this, 'Stage', {
-      httpApi: gateway,
-      stageName: '$default',
-      autoDeploy: true,
-      throttle: { rateLimit: REQUESTS_PER_SECOND, burstLimit: BURST },
-      accessLogSettings: { destination: new LogGroupLogDestination(logGroup), format: ACCESS_LOG },
-    });
-    return deployed.url;
+    const gateway = makeGateway(this, { stage: rest.stage, choice, lambda: this.function.lambda });
+    this.url = gateway.url;
+    this.domainTarget = gateway.domainTarget;
   }
 }
 
@@ -94,8 +55,19 @@ function authentication(choice: ApiProps['choice']): Record<string, string> {
     case 'iam':
       return { ...mode, MILLRACE_API_IAM_SCOPES: choice.scopes };
     case 'jwt':
-      return { ...mode, MILLRACE_API_JWT_ISSUER: choice.issuer, MILLRACE_API_JWT_AUDIENCE: choice.audience };
+      return tokens(choice);
     case 'api-key':
       return mode;
   }
+}
+
+function tokens(choice: JwtChoice): Record<string, string> {
+  const { issuer, audience, jwks, algorithms } = choice;
+  return {
+    MILLRACE_API_AUTH: verifiesTokens(choice) ? 'jwt' : 'gateway-jwt',
+    MILLRACE_API_JWT_ISSUER: issuer,
+    MILLRACE_API_JWT_AUDIENCE: audience,
+    ...(jwks !== undefined && { MILLRACE_API_JWT_JWKS: jwks }),
+    ...(algorithms !== undefined && { MILLRACE_API_JWT_ALGORITHMS: algorithms }),
+  };
 }

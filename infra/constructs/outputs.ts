@@ -9,7 +9,7 @@ import type { OperatorPolicy } from './operator-policy.ts';
 /** What the outputs describe. */
 interface Parts {
   readonly handlers: readonly DeployedHandler[];
-  readonly api: { readonly url: string } | undefined;
+  readonly api: { readonly url: string; readonly domainTarget: string | undefined } | undefined;
   readonly operatorPolicy: OperatorPolicy;
   readonly database: DatabaseAccess;
   readonly place: Place | undefined;
@@ -27,6 +27,8 @@ export class Outputs extends Construct {
     super(scope, id);
     const { handlers, api, operatorPolicy, database, place } = of;
     if (api) this.add('ApiUrl', api.url, 'URL of the HTTP API');
+    if (api?.domainTarget !== undefined)
+      this.add('ApiDomainTarget', api.domainTarget, 'What the DNS record of apiDomain must point to');
     if (database.cluster) this.addDatabase(database, database.cluster);
     if (database.cluster && place) this.addPlace(place);
     for (const { plan, queue, deadLetterQueue } of handlers) {

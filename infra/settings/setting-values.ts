@@ -22,6 +22,11 @@ export const FORMS = {
   email: { pattern: /^[^@\s]+@[^@\s]+\.[^@\s]+$/, expected: 'an email address such as oncall@example.com' },
   host: { pattern: /^[\w.-]+$/, expected: 'a host name alone, such as db.example.com' },
   issuer: { pattern: /^https:\/\/[^\s@]+$/, expected: 'a URL that begins with https://' },
+  domain: { pattern: /^([a-z0-9-]+\.)+[a-z]{2,}$/, expected: 'a host name in lower case, such as jobs.example.com' },
+  certificate: {
+    pattern: /^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/,
+    expected: 'the ARN of a certificate of ACM in the region of the stack',
+  },
   vpc: { pattern: new RegExp(`^vpc-${HEX}$`), expected: 'the id of a VPC, such as vpc-0123456789abcdef0' },
   subnet: { pattern: new RegExp(`^subnet-${HEX}$`), expected: 'ids such as subnet-0123456789abcdef0' },
   handler: { pattern: /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$/, expected: 'handler names such as old_report' },

@@ -5,7 +5,7 @@ import { secondsOfText } from '../../core/duration.ts';
 import { SettingError } from '../../core/errors.ts';
 import { isVariable, type Variables } from '../../core/handler/variables.ts';
 import { whole } from '../../core/handler/whole.ts';
-import { type ApiChoice, readApi } from './api-settings.ts';
+import { API_SETTINGS, type ApiChoice, readApi } from './api-settings.ts';
 import { type Context, choice, list, number, optional, present, readObject } from './context.ts';
 import { type DatabaseChoice, type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
 import { check, checkEnvironment, checkHandlerSecrets, FORMS, formed } from './setting-values.ts';
@@ -76,7 +76,7 @@ const NAMES = [
   ...['database', 'databaseOwnerSecret', 'databaseRuntimeSecret', 'databaseAppSecret'],
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
   ...['vpcId', 'subnetIds', 'availabilityZones', 'securityGroupIds', 'egress'],
-  ...['api', 'apiIamScopes', 'jwtIssuer', 'jwtAudience'],
+  ...API_SETTINGS,
   ...['alarms', 'alarmTopicArn', 'alarmEmail', 'dashboard', 'metricsByJobType', 'logJobStarts'],
 ];
 

@@ -1,12 +1,16 @@
 import { describe, expect, it, vi } from 'vitest';
-import { readAuthentication } from '../../api/auth/settings.ts';
+import { keyRefusal, readAuthentication } from '../../api/auth/settings.ts';
 
 const db = { query: () => Promise.reject(new Error('reading the settings sends no query')) };
 
 function read(environment: Record<string, string>) {
+  return readWith(environment, () => readAuthentication(db));
+}
+
+function readWith<T>(environment: Record<string, string>, work: () => T): T {
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   try {
-    return readAuthentication(db);
+    return work();
   } finally {
     vi.unstubAllEnvs();
   }
@@ -17,7 +21,11 @@ const JWT = { MILLRACE_API_JWT_ISSUER: 'https://issuer.example', MILLRACE_API_JW
 
 describe('WEB-03: the start of the API', () => {
   it.each([
-    ['without a mode', {}, /^MILLRACE_API_AUTH: expected a comma-separated list of api-key, iam, jwt, none/],
+    [
+      'without a mode',
+      {},
+      /^MILLRACE_API_AUTH: expected a comma-separated list of api-key, iam, jwt, gateway-jwt, none/,
+    ],
     ['with an unknown mode', { MILLRACE_API_AUTH: 'basic' }, /^MILLRACE_API_AUTH: .* got "basic"/],
     ['with none beside another', { MILLRACE_API_AUTH: 'none,api-key' }, /^MILLRACE_API_AUTH/],
     ['with none and no address', { MILLRACE_API_AUTH: 'none' }, /^MILLRACE_API_URL/],
@@ -69,7 +77,7 @@ describe('WEB-03: the start of the API', () => {
 
   it.each([
     [{ MILLRACE_API_AUTH: 'api-key' }, 1],
-    [{ MILLRACE_API_AUTH: 'api-key, iam,jwt', ...IAM, ...JWT }, 3],
+    [{ MILLRACE_API_AUTH: 'api-key, iam,jwt,gateway-jwt', ...IAM, ...JWT }, 4],
     [{ MILLRACE_API_AUTH: 'jwt', ...JWT, MILLRACE_API_JWT_ISSUER: 'http://localhost:9000/realms/a' }, 1],
     [{ MILLRACE_API_AUTH: 'jwt', ...JWT, MILLRACE_API_JWT_JWKS: 'http://[::1]:9000/keys' }, 1],
     [
@@ -84,4 +92,16 @@ describe('WEB-03: the start of the API', () => {
   ])('accepts %j', (environment, ways) => {
     expect(read(environment)).toHaveLength(ways);
   });
+});
+
+it.each([
+  ['iam', 'MILLRACE_API_AUTH is iam: name the caller in apiIamScopes, or deploy with api=api-key'],
+  ['jwt', 'MILLRACE_API_AUTH is jwt: get a token from the issuer, or deploy with api=api-key'],
+  ['gateway-jwt', 'MILLRACE_API_AUTH is gateway-jwt: get a token from the issuer, or deploy with api=api-key'],
+])('no key is created if nothing reads it: %s', (MILLRACE_API_AUTH, why) => {
+  expect(readWith({ MILLRACE_API_AUTH }, keyRefusal)).toBe(`this API reads no API keys, since ${why}`);
+});
+
+it.each(['api-key', 'iam,api-key', 'none'])('keys are created with %s', (MILLRACE_API_AUTH) => {
+  expect(readWith({ MILLRACE_API_AUTH }, keyRefusal)).toBeUndefined();
 });

@@ -50,7 +50,12 @@ afterAll(async () => {
 });
 
 /** Adds the deployed bundle as a function whose environment contains no password. */
-async function add(name: string, secret: string, environment: Record<string, string> = {}): Promise<void> {
+async function add(
+  entry: string,
+  secret: string,
+  environment: Record<string, string> = {},
+  name = entry,
+): Promise<void> {
   const handler = join(root, 'test/functions/deployed-handler.ts');
   const folder = await temporaryFolder();
   const catalog = join(folder, 'catalog.ts');
@@ -59,7 +64,7 @@ async function add(name: string, secret: string, environment: Record<string, str
   await writeFile(definitions, definitionsSource([JSON.parse(JSON.stringify(echo))]));
   const outfile = join(folder, 'index.mjs');
   const alias = { '#handler': handler, '#catalog': catalog, '#definitions': definitions };
-  buildSync({ ...bundleOptions([], handler), entryPoints: [join(root, 'functions', `${name}.ts`)], alias, outfile });
+  buildSync({ ...bundleOptions([], handler), entryPoints: [join(root, 'functions', `${entry}.ts`)], alias, outfile });
   const settings = { MILLRACE_STAGE: 'test', MILLRACE_DATABASE_SECRET: secret, MILLRACE_DATABASE_CA: ca };
   const addresses = { AWS_ENDPOINT_URL_SECRETS_MANAGER: manager.endpoint, AWS_ENDPOINT_URL_SQS: sqs.endpoint };
   runner.runner.addFunction({
@@ -76,8 +81,8 @@ async function invoke(name: string, payload: object = {}): Promise<unknown> {
 }
 
 /** Returns the event with which the gateway requests the list of keys. */
-function listKeys(authorization: string): object {
-  const requestContext = { requestId: 'r', domainName: 'x.test', http: { method: 'GET' } };
+function listKeys(authorization: string, authorizer?: object): object {
+  const requestContext = { requestId: 'r', domainName: 'x.test', http: { method: 'GET' }, authorizer };
   const event = { rawPath: '/admin/api-keys', rawQueryString: '', isBase64Encoded: false, requestContext };
   // The body of a request must never create a key.
   return { ...event, headers: { authorization }, body: '{"create_key": {"name": "mine", "scopes": ["admin"]}}' };
@@ -149,6 +154,21 @@ it('the API function creates the first key when it is invoked directly', async (
   expect(unknown).toMatchObject({ statusCode: 401 });
   expect(rows).toMatchObject([{ details: { name: 'ops', request_id: expect.stringMatching(/^[\da-f-]{36}$/) } }]);
   expect(runner.lines().join('\n')).not.toContain(made.secret);
+});
+
+it('the API function serves only tokens that the gateway has verified, and creates no key', async () => {
+  const tokens = { MILLRACE_API_JWT_ISSUER: 'https://login.example.com', MILLRACE_API_JWT_AUDIENCE: 'jobs' };
+  const environment = { ...tokens, MILLRACE_API_AUTH: 'gateway-jwt', MILLRACE_DISPATCHER_FUNCTION: 'dispatcher' };
+  await add('api', 'runtime', environment, 'token-api');
+  const claims = { iss: 'https://login.example.com', aud: 'jobs', sub: 'ada', scope: 'keys:admin' };
+
+  const verified = await invoke('token-api', listKeys('Bearer a.b.c', { jwt: { claims, scopes: null } }));
+  const unverified = await invoke('token-api', listKeys('Bearer a.b.c'));
+  const made = await invoke('token-api', { create_key: { name: 'ops', scopes: ['admin'] } });
+
+  expect(verified).toMatchObject({ statusCode: 200 });
+  expect(unverified).toMatchObject({ statusCode: 401 });
+  expect(made).toEqual({ refused: expect.stringMatching(/^this API reads no API keys/) });
 });
 
 it.each([

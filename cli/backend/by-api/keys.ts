@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import { ApiKey, NewApiKey } from '../../../api/schemas.ts';
 import type { ApiKey as Key, NewApiKey as Wanted } from '../../../core/access/api-keys.ts';
 import type { Backend } from '../backend.ts';
@@ -17,6 +17,13 @@ export function keyBody({ name, scopes, expiresInSeconds }: Wanted): object {
 export function readNewKey(answer: unknown): { key: Key; secret: string } | undefined {
   const { data } = NewApiKey.safeParse(answer);
   return data && newKey(data);
+}
+
+const Refused = z.object({ refused: z.string() });
+
+/** Returns why the API's function created no key; undefined when it did, or failed. */
+export function readRefusal(answer: unknown): string | undefined {
+  return Refused.safeParse(answer).data?.refused;
 }
 
 function newKey({ secret, ...key }: z.output<typeof NewApiKey>): { key: Key; secret: string } {

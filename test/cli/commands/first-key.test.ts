@@ -45,3 +45,12 @@ it.each([
   expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
   expect(stderr).toMatch(/error: millrace-prod-api:? /);
 });
+
+it('keys create --stage says why a stage creates no keys', async () => {
+  lambda.answer = { status: 200, body: '{"refused":"this API reads no API keys"}' };
+
+  const { code, stderr } = await create();
+
+  expect(code).toBe(5);
+  expect(stderr).toContain('error: millrace-prod-api: this API reads no API keys\n');
+});

@@ -79,7 +79,14 @@ it.each<[string, Context, string]>([
 it.each<[string, Context, string]>([
   [
     'an egress that does not reach the issuer',
-    { ...IN_A_VPC, api: 'jwt', jwtIssuer: 'https://a.b', jwtAudience: 'x', egress: 'endpoints' },
+    {
+      ...IN_A_VPC,
+      api: 'jwt',
+      jwtIssuer: 'https://a.b',
+      jwtAudience: 'x',
+      jwtAlgorithms: 'ES256',
+      egress: 'endpoints',
+    },
     'egress: expected none, since the API fetches the keys of jwtIssuer, got "endpoints"',
   ],
   [

@@ -48,6 +48,38 @@ describe('readSettings names the setting for', () => {
       { ...GOOD, api: 'jwt' },
       'jwtIssuer: expected the issuer of the tokens, since api is jwt',
     ],
+    ['a rate limit of none', { ...GOOD, apiRateLimit: 0 }, 'apiRateLimit: expected a whole number above 0'],
+    [
+      'a domain without a certificate',
+      { ...GOOD, apiDomain: 'jobs.example.com' },
+      'apiCertificate: expected the ARN of a certificate of ACM in the region of the stack, since apiDomain is set',
+    ],
+    [
+      'a certificate alone',
+      { ...GOOD, apiCertificate: 'arn:' },
+      'apiCertificate: expected no value, since apiDomain is not',
+    ],
+    ['a domain with a path', { ...GOOD, apiDomain: 'example.com/jobs' }, 'apiDomain: expected a host name'],
+    [
+      'a domain without an API',
+      { ...GOOD, api: 'off', apiDomain: 'a.example' },
+      'apiDomain: expected no value, since api is off',
+    ],
+    [
+      'a symmetric algorithm',
+      { ...GOOD, ...JWT, jwtIssuer: 'https://a.example', jwtAlgorithms: 'RS256,HS256' },
+      'jwtAlgorithms: expected a comma-separated list of RS256, RS384, ',
+    ],
+    [
+      'keys over http',
+      { ...GOOD, ...JWT, jwtIssuer: 'https://a.example', jwtJwks: 'http://a.example/keys' },
+      'jwtJwks: expected a URL that begins with https://',
+    ],
+    [
+      'keys without tokens',
+      { ...GOOD, jwtJwks: 'https://a.example/keys' },
+      'jwtJwks: expected no value, since api is api-key',
+    ],
     [
       'a maxConnections that is not a number',
       { ...GOOD, maxConnections: 'many' },

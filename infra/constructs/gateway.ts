@@ -1,0 +1,114 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
+import {
+  ApiMapping,
+  DomainName,
+  HttpApi,
+  HttpMethod,
+  HttpNoneAuthorizer,
+  HttpStage,
+  type IHttpRouteAuthorizer,
+  LogGroupLogDestination,
+} from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { Construct } from 'constructs';
+import { functionName } from '../../core/handler/naming.ts';
+import { type ApiChoice, type ApiFront, verifiesTokens } from '../settings/api-settings.ts';
+import { acknowledge } from './acknowledge.ts';
+
+/** The paths of the operations that require no scope. They have routes without an authorizer. */
+export const OPEN_PATHS = ['/healthz', '/readyz', '/openapi.json', '/docs'];
+
+const REQUESTS_PER_SECOND = 100;
+
+// The default format contains the resource path, which an HTTP API lacks.
+const ACCESS_LOG = AccessLogFormat.custom(
+  JSON.stringify({
+    ...{ request_id: '$context.requestId', time: '$context.requestTime', ip: '$context.identity.sourceIp' },
+    ...{ method: '$context.httpMethod', path: '$context.path', status: '$context.status' },
+    ...{ bytes: '$context.responseLength', ms: '$context.responseLatency', error: '$context.integrationErrorMessage' },
+    // Why the gateway itself refused a token or a signature: the function, with its own log, was not invoked.
+    authorizer_error: '$context.authorizer.error',
+  }),
+);
+
+export interface GatewayProps {
+  readonly stage: string;
+  readonly choice: Exclude<ApiChoice, { mode: 'off' }>;
+  readonly lambda: IFunction;
+}
+
+export interface Gateway {
+  readonly url: string;
+  /** The name for which the DNS of a domain must have an alias or a CNAME record; undefined without a domain. */
+  readonly domainTarget?: string;
+}
+
+/** Makes the gateway in front of the API's function. Without CORS: browsers block requests from other origins. */
+export function makeGateway(scope: Construct, { stage, choice, lambda }: GatewayProps): Gateway {
+  const { domain, rateLimit = REQUESTS_PER_SECOND, burstLimit = 2 * rateLimit, accessLog = true } = choice;
+  const gateway = new HttpApi(scope, 'Gateway', {
+    apiName: functionName(stage, 'api'),
+    createDefaultStage: false,
+    // Otherwise callers could pass by a firewall or a CDN that the domain points to.
+    ...(domain && { disableExecuteApiEndpoint: true }),
+  });
+  addRoutes(gateway, lambda, authorizerOf(choice));
+  const deployed = new HttpStage(scope, 'Stage', {
+    httpApi: gateway,
+    stageName: '$default',
+    autoDeploy: true,
+    throttle: { rateLimit, burstLimit },
+    ...(accessLog && {
+      accessLogSettings: { destination: new LogGroupLogDestination(newLog(scope, stage)), format: ACCESS_LOG },
+    }),
+  });
+  if (!accessLog) acknowledge(deployed, 'APIG1', 'The setting apiAccessLog switches the log off.');
+  return domain ? addDomain(scope, domain, deployed) : { url: deployed.url };
+}
+
+function authorizerOf(choice: GatewayProps['choice']): IHttpRouteAuthorizer | undefined {
+  if (choice.mode === 'iam') return new HttpIamAuthorizer();
+  if (choice.mode !== 'jwt' || verifiesTokens(choice)) return undefined;
+  return new HttpJwtAuthorizer('Tokens', choice.issuer, { jwtAudience: [choice.audience] });
+}
+
+function addRoutes(gateway: HttpApi, lambda: IFunction, authorizer: IHttpRouteAuthorizer | undefined): void {
+  // One permission for all routes, in place of one for each.
+  const integration = new HttpLambdaIntegration('Function', lambda, { scopePermissionToRoute: false });
+  const add = (path: string, by: IHttpRouteAuthorizer | undefined) =>
+    gateway.addRoutes({ path, methods: [HttpMethod.ANY], integration, ...(by && { authorizer: by }) });
+  for (const path of ['/', '/{proxy+}']) add(path, authorizer);
+  if (authorizer) for (const path of OPEN_PATHS) add(path, new HttpNoneAuthorizer());
+  const open = authorizer ? 'These routes show health and documentation, without data.' : undefined;
+  acknowledge(
+    gateway,
+    'APIG4',
+    open ?? 'The function authenticates every request except those for its health and its OpenAPI document.',
+  );
+}
+
+function newLog(scope: Construct, stage: string): LogGroup {
+  return new LogGroup(scope, 'AccessLogs', {
+    logGroupName: `/aws/apigateway/${functionName(stage, 'api')}`,
+    retention: RetentionDays.ONE_MONTH,
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+}
+
+function addDomain(
+  scope: Construct,
+  { name, certificate }: NonNullable<ApiFront['domain']>,
+  stage: HttpStage,
+): Gateway {
+  const domainName = new DomainName(scope, 'Domain', {
+    domainName: name,
+    certificate: Certificate.fromCertificateArn(scope, 'Certificate', certificate),
+  });
+  new ApiMapping(scope, 'Mapping', { api: stage.api, domainName, stage });
+  return { url: `https://${name}/`, domainTarget: domainName.regionalDomainName };
+}
