@@ -5,6 +5,7 @@ import { openHandlerSchemas } from '../api/handler-schemas.ts';
 import { makeFirstKey } from '../api/routes/api-keys.ts';
 import { openDispatcherFunction } from '../core/aws/functions.ts';
 import { optionalSetting, serviceAddress, setting } from '../core/config.ts';
+import { claimNudge, releaseNudge } from '../core/dispatch/claim-nudge.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { type HttpEvent, type HttpResult, toRequest, toResult } from './http-event.ts';
@@ -18,7 +19,12 @@ const refused = keyRefusal();
 const app = createApp({
   db,
   schemas: openHandlerSchemas(modules),
-  dispatcher: openDispatcherFunction(dispatcher, processLog, serviceAddress('LAMBDA')),
+  dispatcher: openDispatcherFunction({
+    functionName: dispatcher,
+    log: processLog,
+    nudges: { claim: () => claimNudge(db), release: () => releaseNudge(db) },
+    address: serviceAddress('LAMBDA'),
+  }),
   authentication: readAuthentication(db),
   keyRefusal: refused,
   log: processLog,

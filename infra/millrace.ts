@@ -21,6 +21,7 @@ import { addEndpoints, checkEgress, newPlace, type Place } from './constructs/ne
 import { OperatorPolicy } from './constructs/operator-policy.ts';
 import { readHandlers, usualHandlers } from './handlers.ts';
 import { alarmsOf } from './plan/alarms.ts';
+import { API_CONCURRENCY, connectionsOf, reserves } from './plan/capacity.ts';
 import { dashboardOf } from './plan/dashboard.ts';
 import { type HandlerPlan, planHandler } from './plan/handler-plan.ts';
 import { checkNamed, unnamedSecrets } from './plan/named-settings.ts';
@@ -56,6 +57,7 @@ const DEFAULTS = {
   drain: [],
   takeOver: undefined,
   maxConnections: undefined,
+  accountConcurrency: 1000,
   alarms: {},
   dashboard: true,
   metricsByJobType: true,
@@ -68,12 +70,10 @@ function complete(given: MillraceProps): CompleteProps {
   const props = { ...DEFAULTS, ...given };
   checkClaims(props);
   const { settings, variables } = splitSettings(props.settings, props.notSecret);
+  const maxConnections = props.maxConnections ?? connectionsOf(props.database);
   // A setting is more explicit than a variable, which an environment can contain.
-  return { ...props, settings, variables: { ...props.variables, ...variables } };
+  return { ...props, maxConnections, settings, variables: { ...props.variables, ...variables } };
 }
-
-/** Reserved when `maxConnections` is set: nothing else bounds the number of concurrent API requests. */
-const API_CONCURRENCY = 10;
 
 /** Millrace in one stack: handlers, dispatcher, mirror, API, alarms and dashboard. */
 export class Millrace extends Construct {
@@ -121,6 +121,7 @@ export class Millrace extends Construct {
       mode: props.dispatch,
       pollInterval: props.pollInterval,
       claimLimit: props.claimLimit,
+      reservedConcurrency: reserves(props).dispatcher,
     });
     this.mirror = new Mirror(this, 'Mirror', scheduled);
     this.api = this.makeApi(surroundings, props);
@@ -161,7 +162,7 @@ export class Millrace extends Construct {
   }
 
   private makeApi(surroundings: FunctionSurroundings, props: CompleteProps): Api | undefined {
-    const { api, maxConnections } = props;
+    const { api } = props;
     if (api.mode === 'off') return undefined;
     return new Api(this, 'Api', {
       ...surroundings,
@@ -169,7 +170,7 @@ export class Millrace extends Construct {
       plans: this.handlers.map(({ plan }) => plan),
       dispatcher: this.dispatcher.function,
       version: ownVersion(),
-      ...(maxConnections !== undefined && { reservedConcurrency: API_CONCURRENCY }),
+      reservedConcurrency: reserves(props).api,
     });
   }
 

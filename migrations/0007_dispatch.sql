@@ -22,6 +22,8 @@ create table millrace.dispatcher_runs (
   run_no bigint not null default 0,
   registered_at timestamptz not null default millrace.clock(),
   last_round_at timestamptz,
+  -- When the API last woke the dispatcher: the processes of the API share one nudge a second.
+  nudged_at timestamptz,
   last_active_at timestamptz not null default millrace.clock(),
   last_job_id bigint,
   -- Where the claims of the last run began: core/jobs/claim-floors.ts.

@@ -78,7 +78,7 @@ async function invoke({ functionName, address }: DispatcherTarget, limit: number
   // Loaded here: it imports the Lambda client.
   const { openDispatcherFunction } = await import('../../core/aws/functions.ts');
   const log = openLog(() => undefined);
-  return openDispatcherFunction(functionName, log, address)
+  return openDispatcherFunction({ functionName, log, address })
     .processNow(limit)
     .catch((error: unknown) => {
       throw lambdaFailure(error, functionName);

@@ -14,7 +14,7 @@ export interface ApiProps extends FunctionSurroundings {
   /** The dispatcher, which the API invokes after an enqueue. */
   readonly dispatcher: DeployedFunction;
   readonly version: string;
-  readonly reservedConcurrency?: number;
+  readonly reservedConcurrency: number | undefined;
 }
 
 /** The HTTP API: a gateway and its function. */

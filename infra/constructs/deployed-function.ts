@@ -32,8 +32,8 @@ export interface DeployedFunctionProps extends FunctionSurroundings {
   readonly environment: Readonly<Record<string, string>>;
   /** What only this function has: temporary storage, tracing, layers. */
   readonly own?: Pick<FunctionProps, 'ephemeralStorageSize' | 'layers' | 'tracing'>;
-  /** Most concurrent instances; set only when nothing else limits its connections. */
-  readonly reservedConcurrency?: number;
+  /** Its own part of the account's concurrency, which is also the most that it can use. */
+  readonly reservedConcurrency?: number | undefined;
 }
 
 /** A function with its own log group and role. */

@@ -18,6 +18,7 @@ export interface DispatcherProps extends FunctionSurroundings {
   readonly claimLimit: number | undefined;
   readonly handlers: readonly DeployedHandler[];
   readonly scheduleGroup: CfnScheduleGroup;
+  readonly reservedConcurrency: number | undefined;
 }
 
 /** Sends due jobs to the queues of their handlers. */

@@ -1,23 +1,20 @@
 import { functionName } from '../../core/handler/naming.ts';
+import { type Capacity, concurrencyFault, DISPATCHER_CONCURRENCY, reserves, widest } from './capacity.ts';
 import type { HandlerPlan } from './handler-plan.ts';
 import { RULES } from './handler-rules.ts';
 
 /** What a deployment is about to create. */
-export interface DeploymentPlan {
+export interface DeploymentPlan extends Capacity {
   readonly stage: string;
   readonly handlers: readonly HandlerPlan[];
   /** Handlers to remove although they have unfinished jobs. */
   readonly drain: readonly string[];
   /** Most concurrent requests of the API; 0 without an API. */
   readonly apiConcurrency: number;
-  /** `max_connections` of the database; undefined when unknown, which skips this check. */
-  readonly maxConnections: number | undefined;
 }
 
 /** RDS reserves some, and an operator must be able to connect when all others are in use. */
 const KEPT_CONNECTIONS = 10;
-/** A run overlaps with the one before, and nudges run beside them. */
-const DISPATCHER_CONNECTIONS = 4;
 /** The mirror, the deploy steps, and two people at the command line. */
 const OTHER_CONNECTIONS = 4;
 /** Old and new function instances exist side by side during a deploy. */
@@ -39,7 +36,7 @@ export function prove(plan: DeploymentPlan): void {
     handlers.length === 0
       ? ['handlers: no handler file was found; write one, such as functions/handlers/send-reminder.ts']
       : [];
-  const sentences = [...none, ...broken, ...refuseIdleDrain(plan), ...sharedNames(plan), ...connections(plan)];
+  const sentences = [...none, ...broken, ...refuseIdleDrain(plan), ...sharedNames(plan), ...limits(plan)];
   if (sentences.length > 0) throw new Error(sentences.join('\n'));
 }
 
@@ -69,16 +66,23 @@ function sharedNames({ stage, handlers }: DeploymentPlan): string[] {
   );
 }
 
+function limits(plan: DeploymentPlan): string[] {
+  return [...concurrencyFault(plan.handlers, plan, plan.apiConcurrency > 0), ...connections(plan)];
+}
+
 /** A batch whose thread is blocked opens a second connection (docs/decisions/0042). */
-function connections({ handlers, apiConcurrency, maxConnections }: DeploymentPlan): string[] {
+function connections({ handlers, apiConcurrency, ...capacity }: DeploymentPlan): string[] {
+  const { maxConnections, accountConcurrency } = capacity;
   if (maxConnections === undefined) return [];
   const concurrency = handlers.reduce((sum, handler) => sum + handler.concurrency, 0);
-  const rest = DISPATCHER_CONNECTIONS + apiConcurrency + OTHER_CONNECTIONS;
-  const needed = (DEPLOY_FACTOR + 1) * concurrency + rest;
+  const reserved = reserves(capacity);
+  // Without a reservation, the account's limit is that of the API and of the nudges.
+  const api = Math.min(apiConcurrency, reserved.api ?? accountConcurrency);
+  const dispatcher = DEPLOY_FACTOR * (reserved.dispatcher ?? Math.min(DISPATCHER_CONCURRENCY, accountConcurrency));
+  const needed = (DEPLOY_FACTOR + 1) * concurrency + api + dispatcher + OTHER_CONNECTIONS;
   const most = maxConnections - KEPT_CONNECTIONS;
   if (needed <= most) return [];
-  const widest = handlers.toSorted((one, other) => other.concurrency - one.concurrency)[0];
   return [
-    `maxConnections: up to ${needed} connections can be open at once (2 × ${concurrency} for handlers, ${concurrency} for batches whose thread is blocked, ${apiConcurrency} for the API, the rest for other functions), and ${maxConnections} leaves ${most}; lower concurrency, first that of ${widest?.name ?? 'no handler'} (${widest?.concurrency ?? 0}), or raise max_connections`,
+    `maxConnections: up to ${needed} connections can be open at once (2 × ${concurrency} for handlers, ${concurrency} for batches whose thread is blocked, ${api} for the API, ${dispatcher} for the dispatcher and its nudges, the rest for other functions), and ${maxConnections} leaves ${most}; lower concurrency, first that of ${widest(handlers)}, or raise max_connections`,
   ];
 }

@@ -48,6 +48,8 @@ export interface Settings {
   readonly takeOver: string | undefined;
   /** `max_connections` of the database, with which the deployment's connections are compared. */
   readonly maxConnections: number | undefined;
+  /** How many functions the account can run at once in the region. */
+  readonly accountConcurrency: number;
   /** What alarms notify; `false` for no alarms. */
   readonly alarms: AlarmTarget | false;
   readonly dashboard: boolean;
@@ -70,6 +72,7 @@ const NAMES = [
     'claimLimit',
     'architecture',
     'maxConnections',
+    'accountConcurrency',
     'drain',
     'takeOver',
   ],
@@ -120,6 +123,7 @@ function readContext(context: Context, handlers: string): Settings {
     drain,
     takeOver: takeOver === undefined ? undefined : checkStage(takeOver, 'takeOver'),
     maxConnections: maxConnections === undefined ? undefined : number('maxConnections', maxConnections),
+    accountConcurrency: number('accountConcurrency', optional(context, 'accountConcurrency') ?? '1000'),
   };
 }
 

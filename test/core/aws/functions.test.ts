@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeEach, expect, it, vi } from 'vitest';
-import { openDispatcherFunction } from '../../../core/aws/functions.ts';
+import { type Nudges, openDispatcherFunction } from '../../../core/aws/functions.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
 
 interface Invocation {
@@ -35,9 +35,9 @@ beforeEach(() => {
   answer = { status: 202, body: '' };
 });
 
-function open() {
+function open(nudges?: Nudges) {
   const log = recordLog();
-  return { log, dispatcher: openDispatcherFunction('dispatcher', log) };
+  return { log, dispatcher: openDispatcherFunction({ functionName: 'dispatcher', log, ...(nudges && { nudges }) }) };
 }
 
 it('wakes the dispatcher once for many callers, and requests a second round for the later ones', async () => {
@@ -59,6 +59,35 @@ it('ignores a failed wake, and tries again with the next caller', async () => {
 
   expect(log.events('nudge_failed')).toHaveLength(1);
   expect(invocations).toHaveLength(2);
+});
+
+it('leaves the dispatcher alone while another process has woken it, and asks again a second after that', async () => {
+  const ages = [999_999, undefined];
+  const { dispatcher } = open({ claim: async () => ages.shift(), release: () => Promise.reject(new Error('unused')) });
+
+  await dispatcher.wake();
+  const before = invocations.length;
+  await dispatcher.wake();
+
+  expect(before).toBe(0);
+  expect(invocations).toHaveLength(1);
+});
+
+it('releases a nudge if it cannot be sent, and survives a database that does not respond', async () => {
+  const calls: string[] = [];
+  const down = async () => {
+    calls.push('claim');
+    throw new Error('no connection');
+  };
+  const sending = open({ claim: async () => undefined, release: async () => void calls.push('release') });
+  const silent = open({ claim: down, release: async () => undefined });
+  answer = { status: 404, headers: { 'x-amzn-errortype': 'ResourceNotFoundException' }, body: '{}' };
+
+  await sending.dispatcher.wake();
+  await silent.dispatcher.wake();
+
+  expect(calls).toEqual(['release', 'claim']);
+  expect([sending, silent].map(({ log }) => log.events('nudge_failed').length)).toEqual([1, 1]);
 });
 
 it('waits for a round and returns its result', async () => {

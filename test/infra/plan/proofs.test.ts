@@ -7,9 +7,9 @@ import { prove } from '../../../infra/plan/proofs.ts';
 const plainHandler = { jobType: 'send_invoice', payload: z.object({}), run: async () => undefined };
 const definition = defineHandler(plainHandler);
 const GOOD = planHandler('prod', { definition, file: '/handlers/send-invoice.ts', name: 'send_invoice' });
-
+const LIMITS = { stage: 'prod', accountConcurrency: 1000 };
 function proving(handlers: readonly HandlerPlan[], maxConnections?: number, apiConcurrency = 10): () => void {
-  return () => prove({ stage: 'prod', handlers, drain: [], apiConcurrency, maxConnections });
+  return () => prove({ ...LIMITS, handlers, drain: [], apiConcurrency, maxConnections });
 }
 
 it('accepts a handler with default options', () => {
@@ -18,7 +18,7 @@ it('accepts a handler with default options', () => {
 
 it('refuses drain for a handler that stays', () => {
   const draining = (drain: string[]) => () =>
-    prove({ stage: 'prod', handlers: [GOOD], drain, apiConcurrency: 0, maxConnections: undefined });
+    prove({ ...LIMITS, handlers: [GOOD], drain, apiConcurrency: 0, maxConnections: undefined });
 
   expect(draining(['old_report'])).not.toThrow();
   expect(draining(['old_report', 'send_invoice'])).toThrow(
@@ -181,15 +181,15 @@ describe('connections', () => {
   it('within max_connections are accepted, with a third one for each batch', () => {
     const few = { ...GOOD, maxInFlight: 100 };
 
-    // 3 × 10 + 4 + 10 + 4, and 10 reserved.
-    expect(proving([few], 58)).not.toThrow();
-    expect(proving([{ ...few, batchSize: 1 }], 58)).not.toThrow();
-    expect(proving([{ ...few, batchSize: 1 }], 57)).toThrow('10 for batches');
+    // 3 × 10 for the handler, 10 each for API and dispatcher, 4 for the rest, and 10 reserved.
+    expect(proving([few], 64)).not.toThrow();
+    expect(proving([{ ...few, batchSize: 1 }], 64)).not.toThrow();
+    expect(proving([{ ...few, batchSize: 1 }], 63)).toThrow('10 for batches');
   });
 
   it('above max_connections are refused with the sum and the handler of the highest concurrency', () => {
-    expect(proving([GOOD], 57)).toThrow(
-      'maxConnections: up to 48 connections can be open at once (2 × 10 for handlers, 10 for batches whose thread is blocked, 10 for the API, the rest for other functions), and 57 leaves 47; lower concurrency, first that of send_invoice (10), or raise max_connections',
+    expect(proving([GOOD], 63)).toThrow(
+      'maxConnections: up to 54 connections can be open at once (2 × 10 for handlers, 10 for batches whose thread is blocked, 10 for the API, 10 for the dispatcher and its nudges, the rest for other functions), and 63 leaves 53; lower concurrency, first that of send_invoice (10), or raise max_connections',
     );
   });
 });

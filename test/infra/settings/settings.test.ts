@@ -48,42 +48,15 @@ describe('readSettings names the setting for', () => {
       { ...GOOD, api: 'jwt' },
       'jwtIssuer: expected the issuer of the tokens, since api is jwt',
     ],
-    ['a rate limit of none', { ...GOOD, apiRateLimit: 0 }, 'apiRateLimit: expected a whole number above 0'],
-    [
-      'a domain without a certificate',
-      { ...GOOD, apiDomain: 'jobs.example.com' },
-      'apiCertificate: expected the ARN of a certificate of ACM in the region of the stack, since apiDomain is set',
-    ],
-    [
-      'a certificate alone',
-      { ...GOOD, apiCertificate: 'arn:' },
-      'apiCertificate: expected no value, since apiDomain is not',
-    ],
-    ['a domain with a path', { ...GOOD, apiDomain: 'example.com/jobs' }, 'apiDomain: expected a host name'],
-    [
-      'a domain without an API',
-      { ...GOOD, api: 'off', apiDomain: 'a.example' },
-      'apiDomain: expected no value, since api is off',
-    ],
-    [
-      'a symmetric algorithm',
-      { ...GOOD, ...JWT, jwtIssuer: 'https://a.example', jwtAlgorithms: 'RS256,HS256' },
-      'jwtAlgorithms: expected a comma-separated list of RS256, RS384, ',
-    ],
-    [
-      'keys over http',
-      { ...GOOD, ...JWT, jwtIssuer: 'https://a.example', jwtJwks: 'http://a.example/keys' },
-      'jwtJwks: expected a URL that begins with https://',
-    ],
-    [
-      'keys without tokens',
-      { ...GOOD, jwtJwks: 'https://a.example/keys' },
-      'jwtJwks: expected no value, since api is api-key',
-    ],
     [
       'a maxConnections that is not a number',
       { ...GOOD, maxConnections: 'many' },
       'maxConnections: expected a whole number above 0, got "many"',
+    ],
+    [
+      'an account that allows nothing',
+      { ...GOOD, accountConcurrency: '0' },
+      'accountConcurrency: expected a whole number above 0, got "0"',
     ],
     ['an unknown value for alarms', { ...GOOD, alarms: 'some' }, 'alarms: expected one of on, off, got "some"'],
     [
@@ -167,6 +140,7 @@ describe('readSettings', () => {
       ...IN_A_VPC,
       drain: 'a, b',
       maxConnections: 200,
+      accountConcurrency: 3000,
       pollInterval: '2.5s',
       claimLimit: '100',
       settings: '{"SMTP_FROM": "x"}',
@@ -178,6 +152,7 @@ describe('readSettings', () => {
       architecture: 'arm64',
       drain: ['a', 'b'],
       maxConnections: 200,
+      accountConcurrency: 3000,
       pollInterval: 2.5,
       claimLimit: 100,
       settings: { SMTP_FROM: 'x' },
