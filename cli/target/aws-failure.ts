@@ -56,8 +56,12 @@ function awsFailure(error: unknown, { service, subject, refusals, otherwise }: A
   return known === undefined ? failure(EXIT.failed, otherwise ?? said) : failure(known[1], known[2]);
 }
 
+const NO_REGION: Refusal = [
+  /Region is missing|Region not accepted/,
+  ...([EXIT.refused, 'the AWS region is unknown: set AWS_REGION'] as const),
+];
 const LAMBDA_REFUSALS: readonly Refusal[] = [
-  [/Region is missing|Region not accepted/, EXIT.refused, 'the AWS region is unknown: set AWS_REGION'],
+  NO_REGION,
   [
     /AccessDenied|InvalidClientTokenId|UnrecognizedClient|InvalidSignature|SignatureDoesNotMatch/,
     ...([EXIT.refused, 'access denied: these AWS credentials lack the permission to use it'] as const),
@@ -71,6 +75,11 @@ export function lambdaFailure(error: unknown, functionName: string): CommandFail
   // An error that is not from the SDK already reads as a sentence.
   const otherwise = error instanceof Error && error.name === 'Error' ? error.message : undefined;
   return awsFailure(error, { service: 'Lambda', subject: functionName, refusals: LAMBDA_REFUSALS, otherwise });
+}
+
+/** Turns an error of the AWS environment into a sentence about the signature of a request. */
+export function signatureFailure(error: unknown): CommandFailure {
+  return awsFailure(error, { service: 'AWS', subject: 'MILLRACE_API_SIGN', refusals: [NO_REGION] });
 }
 
 const SQS_REFUSALS: readonly Refusal[] = [

@@ -17,6 +17,7 @@ export const READ = [
   ],
   ...[
     'API_KEY',
+    'API_SIGN',
     'API_URL',
     'APP_SECRET',
     'CLAIM_LIMIT',

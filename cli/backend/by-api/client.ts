@@ -1,9 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type * as z from 'zod';
-import { optionalSetting } from '../../../core/config.ts';
+import type { UnsignedRequest } from '../../../core/aws/sign-request.ts';
+import { choiceSetting, optionalSetting } from '../../../core/config.ts';
 import { CommandFailure, EXIT } from '../../command-failure.ts';
 import { warn } from '../../screen/terminal.ts';
 import type { ApiAddress } from '../../target/api-address.ts';
+import { signatureFailure } from '../../target/aws-failure.ts';
 import { ApiFailure, answerFailure, connectionFailure, redirectFailure, strangerFailure } from './failure.ts';
 
 /** Longer than the 15 s after which the API itself reports that its database does not respond. */
@@ -36,11 +38,11 @@ export interface Client {
 }
 
 export function openClient({ url, label }: ApiAddress): Client {
-  const key = readKey();
+  const credential = readCredential();
   const answerOf = async (path: string, asked: Asked): Promise<{ text: string; body: unknown }> => {
     for (let tried = 1; ; tried += 1) {
       const { status, headers, text } = await fetchText(`${url}${path}${queryText(asked.query)}`, asked, {
-        key,
+        credential,
         label,
       });
       if (status >= 300 && status < 400) throw redirectFailure(label, headers.get('location'));
@@ -65,25 +67,46 @@ export function openClient({ url, label }: ApiAddress): Client {
   };
 }
 
+/** Returns the headers with which the caller authenticates the request. */
+type Credential = (request: UnsignedRequest) => Promise<Record<string, string>>;
+
 /** Reads the key from the environment and never from a flag, which every process on the machine could read. */
-function readKey(): string | undefined {
+function readCredential(): Credential {
   const key = optionalSetting('MILLRACE_API_KEY');
-  if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return key;
-  throw new CommandFailure(EXIT.usage, 'MILLRACE_API_KEY: expected printable ASCII characters without spaces');
+  if (optionalSetting('MILLRACE_API_SIGN') !== undefined) return readSignature(key);
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+    throw new CommandFailure(EXIT.usage, 'MILLRACE_API_KEY: expected printable ASCII characters without spaces');
+  }
+  return async ({ headers }) => ({ ...headers, ...(key !== undefined && { Authorization: `Bearer ${key}` }) });
+}
+
+function readSignature(key: string | undefined): Credential {
+  choiceSetting('MILLRACE_API_SIGN', ['aws']);
+  if (key !== undefined) {
+    throw new CommandFailure(EXIT.usage, 'MILLRACE_API_SIGN and MILLRACE_API_KEY are both set: unset one of them');
+  }
+  // Loaded here: it imports the AWS SDK.
+  const signer = import('../../../core/aws/sign-request.ts').then(({ openSigner }) => openSigner());
+  return async (request) => {
+    const sign = await signer;
+    return sign(request).catch((error: unknown) => {
+      throw signatureFailure(error);
+    });
+  };
 }
 
 interface Sender {
-  readonly key: string | undefined;
+  readonly credential: Credential;
   readonly label: string;
 }
 
-async function fetchText(url: string, asked: Asked, { key, label }: Sender) {
+async function fetchText(url: string, asked: Asked, { credential, label }: Sender) {
   const { method = 'GET', body, seconds = LONGEST_SECONDS } = asked;
-  const headers = {
+  const plain = {
     Accept: 'application/json',
-    ...(key !== undefined && { Authorization: `Bearer ${key}` }),
     ...(body !== undefined && { 'Content-Type': 'application/json' }),
   };
+  const headers = await credential({ method, url, headers: plain, body });
   const signal = AbortSignal.timeout(seconds * 1000);
   try {
     const sent = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal });
@@ -93,11 +116,12 @@ async function fetchText(url: string, asked: Asked, { key, label }: Sender) {
   }
 }
 
+/** A space is `%20`, because a signature is made of the query in this form. */
 function queryText(query: Asked['query'] = {}): string {
   const parts = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
-  return parts.length === 0 ? '' : `?${new URLSearchParams(parts)}`;
+  return parts.length === 0 ? '' : `?${new URLSearchParams(parts).toString().replaceAll('+', '%20')}`;
 }
 
 function parse(text: string): unknown {
