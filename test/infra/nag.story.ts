@@ -17,18 +17,32 @@ const IN_A_VPC = {
   securityGroupIds: 'sg-0123abcd',
 };
 const SCOPES = '{"arn:aws:sts::123456789012:assumed-role/OnCall/*": ["operator"]}';
+const DOMAIN = {
+  apiDomain: 'jobs.example.com',
+  apiCertificate: 'arn:aws:acm:eu-central-1:123456789012:certificate/0123-4567',
+};
 const JWT = { api: 'jwt', jwtIssuer: 'https://login.example.com', jwtAudience: 'jobs' };
 
 it.each<[string, Context, Readonly<Record<string, number>>]>([
   [
-    'a new database behind endpoints',
-    {},
-    { 'AWS::EC2::VPCEndpoint': 3, 'AWS::EC2::NatGateway': 0, 'AWS::RDS::DBCluster': 1 },
+    'a new database behind endpoints, and tokens that API Gateway verifies',
+    JWT,
+    {
+      'AWS::ApiGatewayV2::Authorizer': 1,
+      'AWS::EC2::VPCEndpoint': 3,
+      'AWS::EC2::NatGateway': 0,
+      'AWS::RDS::DBCluster': 1,
+    },
   ],
   [
-    'a new database behind a NAT gateway',
-    { egress: 'nat', ...JWT },
-    { 'AWS::EC2::VPCEndpoint': 0, 'AWS::EC2::NatGateway': 1 },
+    'a new database behind a NAT gateway, tokens that the function verifies, and a domain without an access log',
+    { egress: 'nat', ...JWT, jwtAlgorithms: 'ES256', apiAccessLog: 'off', ...DOMAIN },
+    {
+      'AWS::ApiGatewayV2::Authorizer': 0,
+      'AWS::ApiGatewayV2::DomainName': 1,
+      'AWS::EC2::VPCEndpoint': 0,
+      'AWS::EC2::NatGateway': 1,
+    },
   ],
   [
     'a database with a public address, and callers authenticated by IAM',
