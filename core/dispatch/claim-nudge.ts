@@ -1,11 +1,12 @@
 import type { Queryable } from '../postgres/queryable.ts';
 
-// A nudge runs a second round after a second, which serves the callers that were refused. The clock may go backwards.
-// If two processes claim at the same time, the one that is refused gets the age of the nudge before: it asks again.
+// A nudge runs a second round after a second, which serves the callers that were refused. A nudge less than a second
+// ahead of the clock is that of a process that claimed while this statement waited; one further ahead shows a clock
+// that was set back. Of two simultaneous claims, the refused one gets the age of the nudge before, and asks again.
 const CLAIM_NUDGE = `
   with claimed as (
     update millrace.dispatcher_runs set nudged_at = millrace.clock()
-      where nudged_at is null or nudged_at > millrace.clock()
+      where nudged_at is null or nudged_at > millrace.clock() + interval '1 second'
         or nudged_at <= millrace.clock() - interval '1 second'
       returning true
   )

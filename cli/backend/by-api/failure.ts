@@ -76,8 +76,8 @@ function detailOf({ detail, errors = [] }: z.output<typeof ProblemDocument>): st
 }
 
 const SIGN_IN =
-  'set MILLRACE_API_KEY, or MILLRACE_API_SIGN=aws if the API requires iam; with access to the database, create a key: ' +
-  'npx millrace keys create me --scope operator';
+  'set MILLRACE_API_KEY, or MILLRACE_API_SIGN=aws if the API requires iam; with access to the database, ' +
+  'create a key: npx millrace keys create me --scope operator';
 
 interface Told {
   readonly detail: string;
