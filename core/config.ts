@@ -93,6 +93,11 @@ export function metricSettings(): { byJobType: boolean; stage: string | undefine
   };
 }
 
+/** Returns whether the registry step waits for a round of the dispatcher before alarms are created. */
+export function awaitsRound(): boolean {
+  return choiceSetting('MILLRACE_AWAIT_ROUND', ['off', 'on']) === 'on';
+}
+
 /** Returns whether handlers log the start of each attempt. */
 export function logsJobStarts(): boolean {
   return choiceSetting('MILLRACE_LOG_JOB_STARTS', ['on', 'off']) === 'on';

@@ -128,6 +128,8 @@ export const LOG_EVENTS = {
   round_failed: ['error'],
   maintain_failed: ['error'],
   pruned: ['days', 'history_rows'],
+  handlers_stalled: ['job_type', 'queue', 'reason'],
+  job_types_failing: ['job_type', 'reason'],
   no_handler: ['reason'],
   unhandled_jobs_dead: ['jobs', 'reason'],
   mirrored: ['queue'],

@@ -1,9 +1,11 @@
 import stated from '#definitions';
-import { allSettings, deployedHome, setting } from '../core/config.ts';
+import { allSettings, awaitsRound, deployedHome, setting } from '../core/config.ts';
 import { withVariables } from '../core/handler/variables.ts';
 import { processLog } from '../core/log.ts';
 import { openConfiguredDatabase } from '../core/postgres/configured.ts';
+import { awaitRound } from '../core/registry/await-round.ts';
 import { writeRegistry } from '../core/registry/prepare.ts';
+import { systemTime } from '../core/time.ts';
 
 const registration = {
   home: deployedHome(),
@@ -14,4 +16,7 @@ const definitions = stated.map((definition) => withVariables(definition, allSett
 const db = openConfiguredDatabase({ max: 1, name: 'millrace-registry', log: processLog });
 
 /** The Lambda that a deployment runs last. From then on the dispatcher sends to the deployed handlers. */
-export const handler = (): Promise<void> => writeRegistry(db, definitions, registration);
+export const handler = async (): Promise<void> => {
+  await writeRegistry(db, definitions, registration);
+  if (awaitsRound()) await awaitRound({ db, time: systemTime, log: processLog });
+};

@@ -23,7 +23,7 @@ import { readHandlers, usualHandlers } from './handlers.ts';
 import { alarmsOf } from './plan/alarms.ts';
 import { API_CONCURRENCY, connectionsOf, reserves } from './plan/capacity.ts';
 import { dashboardOf } from './plan/dashboard.ts';
-import { type HandlerPlan, planHandler } from './plan/handler-plan.ts';
+import { planHandler } from './plan/handler-plan.ts';
 import { checkNamed, unnamedSecrets } from './plan/named-settings.ts';
 import { prove } from './plan/proofs.ts';
 import { verifiesTokens } from './settings/api-settings.ts';
@@ -125,9 +125,9 @@ export class Millrace extends Construct {
     });
     this.mirror = new Mirror(this, 'Mirror', scheduled);
     this.api = this.makeApi(surroundings, props);
-    this.addDeploySteps(surroundings, props);
+    const registry = this.addDeploySteps(surroundings, props);
     this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.handlers);
-    this.addMonitoring(plans, props);
+    this.addMonitoring(registry, props);
     for (const line of [...unreadVariables(props.variables, addresses), ...unnamedSecrets(entries, props.secrets)]) {
       Annotations.of(this).addWarningV2(`millrace:variables:${line.split(' ')[0]}`, line);
     }
@@ -175,28 +175,31 @@ export class Millrace extends Construct {
   }
 
   /** Migrates before anything uses the schema, and registers handlers after everything that the registry names. */
-  private addDeploySteps(surroundings: FunctionSurroundings, { drain, takeOver }: CompleteProps): void {
+  private addDeploySteps(surroundings: FunctionSurroundings, { drain, takeOver, alarms }: CompleteProps): RegistryStep {
     const others = [this.dispatcher, this.mirror, ...(this.api ? [this.api] : [])];
     // Without the queues: the registry step refers to a queue, and both steps share the function that invokes them.
     const before = [...this.handlers.map((handler) => handler.function), ...others];
     const plans = this.handlers.map(({ plan }) => plan);
     new MigrateStep(this, 'Migrate', { ...surroundings, plans, drain, takeOver, before });
-    new RegistryStep(this, 'Registry', {
+    return new RegistryStep(this, 'Registry', {
       ...surroundings,
       handlers: this.handlers,
       after: [...this.handlers, ...others],
+      awaitRound: alarms !== false && Object.keys(alarms).length > 0,
     });
   }
 
-  private addMonitoring(
-    plans: readonly HandlerPlan[],
-    { alarms: target, dashboard, metricsByJobType }: CompleteProps,
-  ): void {
-    const { stage } = this;
-    const specs = alarmsOf(plans, stage, metricsByJobType);
-    const { alarms } = target ? new DeployedAlarms(this, 'Alarms', { stage, specs, target }) : { alarms: [] };
+  private addMonitoring({ trigger: after }: RegistryStep, { alarms: target, dashboard }: CompleteProps): void {
+    const { stage, api, database } = this;
+    const specs = alarmsOf({
+      stage,
+      ...(api && { apiId: api.apiId }),
+      ...(database.cluster && { clusterId: database.cluster.clusterIdentifier }),
+    });
+    const { alarms } = target ? new DeployedAlarms(this, 'Alarms', { stage, specs, target, after }) : { alarms: [] };
     if (!dashboard) return;
-    const logGroupNames = this.handlers.map((handler) => handler.function.logGroup.logGroupName);
-    new DeployedDashboard(this, 'Dashboard', { stage, rows: dashboardOf(plans, stage), alarms, logGroupNames });
+    // By name: a reference to each log group would make them outputs of their nested stack.
+    const logGroupNames = this.handlers.map(({ plan }) => `/aws/lambda/${plan.queueName}`);
+    new DeployedDashboard(this, 'Dashboard', { stage, rows: dashboardOf(stage), alarms, logGroupNames });
   }
 }

@@ -150,6 +150,7 @@ async function round(
   const begun = deps.time.now();
   const rescued = await rescue(run);
   const unconfirmed = await releaseUnconfirmed(run.db, UNCONFIRMED_AFTER_SECONDS);
+  run.rounds.lost += rescued.attempts;
   if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
   const redriven = await workOffRedrives({ ...run, time: deps.time });
   const scheduled = await promoteSchedules({ ...run, time: deps.time });
@@ -171,8 +172,9 @@ async function keepUp({ time }: DispatcherDeps, run: Run): Promise<void> {
 
 async function storeMetrics({ db, metrics, rounds }: Run): Promise<void> {
   const errors = [...rounds.errors.values()].reduce((sum, count) => sum + count, 0);
+  const { lost } = rounds;
   await storeRounds(db, rounds);
-  metrics?.put({ DispatchErrors: errors });
+  metrics?.put({ DispatchErrors: errors, ...(lost > 0 && { LostAttempts: lost }) });
 }
 
 /** Stores the metrics since the last upkeep at the end of a run; a failure is only logged. */

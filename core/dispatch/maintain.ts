@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import { countLate } from '../numbers/count-schedules.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { CloudWatchName } from '../numbers/metric-table.ts';
+import { findStalled, type StalledHandler } from '../numbers/stalled-handlers.ts';
 import { readOldestDue } from '../numbers/stats.ts';
 import type { Database } from '../postgres/database.ts';
 import { advance } from '../postgres/step.ts';
@@ -54,15 +55,36 @@ const PUBLISHED: Readonly<Record<string, CloudWatchName>> = {
 };
 
 /** Publishes the events that were just added to their totals, so that each event is published once. */
-async function publish({ db, metrics }: MaintainDeps, folded: readonly FoldedEvents[]): Promise<void> {
+async function publish(deps: MaintainDeps, folded: readonly FoldedEvents[]): Promise<void> {
+  const { db, metrics } = deps;
   if (metrics === undefined) return;
   for (const [jobType, events] of Map.groupBy(folded, (one) => one.jobType)) {
     const values = events.flatMap(({ event, count }) => (PUBLISHED[event] ? [[PUBLISHED[event], count]] : []));
     metrics.put(Object.fromEntries(values), jobType);
   }
   const oldest = await readOldestDue(db);
-  // Published even if no job is due, because an alarm reads the absence of this metric as a silent dispatcher.
-  metrics.put({ OldestDueAge: Math.max(0, ...oldest.map(({ seconds }) => seconds)) });
+  const stalled = await findStalled(db);
+  // Published even if no job is due, because an alarm reads their absence as a silent dispatcher.
+  metrics.put({
+    OldestDueAge: Math.max(0, ...oldest.map(({ seconds }) => seconds)),
+    StalledHandlers: stalled.length,
+  });
+  reportStalled(deps, stalled);
+}
+
+/** Names the handler that has been stalled longest, once in a run. */
+function reportStalled({ log, reported }: MaintainDeps, [worst, ...others]: readonly StalledHandler[]): void {
+  if (worst === undefined || reported.has(`stalled ${worst.queue}`)) return;
+  reported.add(`stalled ${worst.queue}`);
+  const minutes = Math.floor(worst.seconds / 60);
+  const what = worst.sent
+    ? `its function has received no message for ${minutes} min: check the mapping and the log of the function`
+    : `its jobs have been due for ${minutes} min, and the dispatcher sends none`;
+  const more = others.length > 0 ? `; ${others.length} more handlers are stalled` : '';
+  log.warn('handlers_stalled', {
+    ...{ job_type: worst.jobType, routing_key: worst.routingKey || undefined, queue: worst.queue },
+    reason: `${handlerName(worst)}: ${what}${more}`,
+  });
 }
 
 /** Publishes how many schedules are late; nothing without schedules, because each published metric costs money. */

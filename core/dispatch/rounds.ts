@@ -6,6 +6,8 @@ export interface Rounds {
   /** Duration of each successful round, in seconds. */
   seconds: number[];
   failed: number;
+  /** Attempts that rescue ended. */
+  lost: number;
   /** Messages sent, by queue name. */
   sent: Map<string, number>;
   /** Jobs that were not sent, by reason. */
@@ -13,7 +15,7 @@ export interface Rounds {
 }
 
 export function openRounds(): Rounds {
-  return { seconds: [], failed: 0, sent: new Map(), errors: new Map() };
+  return { seconds: [], failed: 0, lost: 0, sent: new Map(), errors: new Map() };
 }
 
 /** Counts the messages for one queue that were sent, and the others by reason. */

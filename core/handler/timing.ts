@@ -34,10 +34,13 @@ export const MAX_RECEIVE_COUNT = 5;
 /** A dispatcher without a round for this time is silent; in idle `auto` mode, rounds can be nearly this far apart. */
 export const DISPATCHER_SILENT_SECONDS = 120;
 
+/** A handler that has jobs and starts none is stalled after this time. */
+export const STALLED_SECONDS = 300;
+
 const FUNCTION_MARGIN_SECONDS = 3;
-const LEASE_GRACE_SECONDS = 5;
+export const LEASE_GRACE_SECONDS = 5;
 const DISPATCHED_MARGIN_SECONDS = 30;
-const VISIBILITY_FACTOR = 6;
+export const VISIBILITY_FACTOR = 6;
 
 export function timingOf(handler: {
   timeoutSeconds: number;

@@ -20,6 +20,7 @@ export const READ = [
     'API_SIGN',
     'API_URL',
     'APP_SECRET',
+    'AWAIT_ROUND',
     'CLAIM_LIMIT',
     'DATABASE_CA',
     'DATABASE_HOST',

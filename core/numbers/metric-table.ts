@@ -103,11 +103,14 @@ export const CLOUDWATCH_METRICS = {
   Cancelled: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
   DueJobs: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'mirror' },
   OldestDueAge: { unit: 'Seconds', dimensions: OF_ALL, from: 'dispatcher' },
+  StalledHandlers: { unit: 'Count', dimensions: OF_ALL, from: 'dispatcher' },
+  LostAttempts: { unit: 'Count', dimensions: OF_ALL, from: 'dispatcher' },
   DispatchErrors: { unit: 'Count', dimensions: OF_ALL, from: 'dispatcher' },
   LateSchedules: { unit: 'Count', dimensions: OF_ALL, from: 'dispatcher' },
   WaitTime: { unit: 'Milliseconds', dimensions: BY_JOB_TYPE, from: 'handler' },
   Duration: { unit: 'Milliseconds', dimensions: BY_JOB_TYPE, from: 'handler' },
   DeadLetterMessages: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'mirror' },
+  FailingJobTypes: { unit: 'Count', dimensions: OF_ALL, from: 'mirror' },
 } as const satisfies Record<string, CloudWatchMetric>;
 
 export type CloudWatchName = keyof typeof CLOUDWATCH_METRICS;

@@ -8,6 +8,7 @@ import {
 } from '../jobs/rescue.ts';
 import { settle } from '../jobs/settle.ts';
 import type { Log } from '../log.ts';
+import type { Metrics } from '../numbers/emf.ts';
 import type { Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
 import { type Crash, crashOutcome } from './attempt/crash-outcome.ts';
@@ -42,12 +43,16 @@ export async function rescue(deps: RescueDeps): Promise<Rescued> {
  * Ends the attempts of processes whose end Lambda has logged, with its cause and before their leases expire. Returns
  * how many attempts it ended; none remain of a process that stored its outcomes first.
  */
-export async function rescueEnded(deps: RescueDeps, ends: readonly ProcessEnd[]): Promise<number> {
+export async function rescueEnded(
+  deps: RescueDeps & { readonly metrics?: Metrics },
+  ends: readonly ProcessEnd[],
+): Promise<number> {
   let ended = 0;
   for (const end of ends) {
     const running = await findAttemptsOfRequest(deps.db, end);
     ended += await endAttempts(deps, running, { requestId: end.requestId, crashOf: () => end });
   }
+  if (ended > 0) deps.metrics?.put({ LostAttempts: ended });
   return ended;
 }
 

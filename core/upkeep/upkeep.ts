@@ -1,6 +1,7 @@
 import { SettingError } from '../errors.ts';
 import { countJobs, readDueJobs } from '../numbers/count-jobs.ts';
 import type { Metrics } from '../numbers/emf.ts';
+import { findFailing } from '../numbers/failing-types.ts';
 import type { Queryable } from '../postgres/database.ts';
 import { historyPrunes, pruneFinished } from './prune.ts';
 import { runUpkeep, type UpkeepDeps, type UpkeepStep } from './run-upkeep.ts';
@@ -39,12 +40,27 @@ export function upkeepSteps(retentionSeconds: number): readonly UpkeepStep[] {
   ];
 }
 
+/** Publishes how many job types fail, and names the worst. Nothing without metrics. */
+async function publishFailing({ db, log, metrics }: UpkeepDeps & { readonly metrics?: Metrics }): Promise<void> {
+  if (metrics === undefined) return;
+  const [worst, ...others] = await findFailing(db);
+  metrics.put({ FailingJobTypes: worst === undefined ? 0 : 1 + others.length });
+  if (worst === undefined) return;
+  const { jobType, failed, succeeded } = worst;
+  const more = others.length > 0 ? `; ${others.length} more job types fail` : '';
+  const reason = `${jobType}: ${failed} attempts failed and ${succeeded} succeeded within an hour${more}`;
+  log.warn('job_types_failing', { job_type: jobType, reason });
+}
+
 /** Runs the steps until `until`, logs what was deleted, and publishes the number of due jobs when it was counted. */
 export async function doUpkeep(
   deps: UpkeepDeps & { readonly metrics?: Metrics },
   steps: readonly UpkeepStep[],
   until: number,
 ): Promise<void> {
+  await publishFailing(deps).catch((error: unknown) => {
+    deps.log.error('upkeep_failed', { upkeep_step: 'find_failing', error });
+  });
   const done = await runUpkeep(deps, steps, until);
   const rows = [...done].filter(([name]) => name.startsWith('prune_') && name !== PRUNE_FINISHED);
   const days = done.get(PRUNE_FINISHED) ?? 0;

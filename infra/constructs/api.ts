@@ -23,6 +23,7 @@ export class Api extends Construct {
   readonly url: string;
   /** What the DNS record of `domain` must point to. */
   readonly domainTarget: string | undefined;
+  readonly apiId: string;
 
   constructor(scope: Construct, id: string, { choice, plans, dispatcher, version, ...rest }: ApiProps) {
     super(scope, id);
@@ -45,6 +46,7 @@ export class Api extends Construct {
     );
     const gateway = makeGateway(this, { stage: rest.stage, choice, lambda: this.function.lambda });
     this.url = gateway.url;
+    this.apiId = gateway.apiId;
     this.domainTarget = gateway.domainTarget;
   }
 }

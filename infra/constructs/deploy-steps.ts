@@ -25,6 +25,8 @@ export interface RegistryStepProps extends FunctionSurroundings {
   readonly handlers: readonly DeployedHandler[];
   /** Everything that a row of the registry refers to. */
   readonly after: readonly Construct[];
+  /** Whether to wait for a round of the dispatcher, for alarms that notify. */
+  readonly awaitRound: boolean;
 }
 
 const MIGRATIONS = 'migrations';
@@ -61,7 +63,9 @@ export class MigrateStep extends Construct {
 
 /** Writes the deployed handlers into the registry, last; a rollback writes the previous ones. */
 export class RegistryStep extends Construct {
-  constructor(scope: Construct, id: string, { handlers, after, ...surroundings }: RegistryStepProps) {
+  readonly trigger: Trigger;
+
+  constructor(scope: Construct, id: string, { handlers, after, awaitRound, ...surroundings }: RegistryStepProps) {
     super(scope, id);
     const plans = handlers.map(({ plan }) => plan);
     const step = new DeployedFunction(this, 'Function', {
@@ -74,11 +78,12 @@ export class RegistryStep extends Construct {
         ...variablesOfAll(plans),
         MILLRACE_ACCOUNT: Aws.ACCOUNT_ID,
         MILLRACE_QUEUE_URL_PREFIX: urlPrefix(handlers),
+        ...(awaitRound && { MILLRACE_AWAIT_ROUND: 'on' }),
       },
     });
     const timeout = Duration.seconds(OWN_FUNCTIONS.registry.timeoutSeconds);
-    const trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout });
-    trigger.executeAfter(...after);
+    this.trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout });
+    this.trigger.executeAfter(...after);
   }
 }
 

@@ -13,14 +13,17 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
-import { Construct } from 'constructs';
+import { Construct, type IDependable } from 'constructs';
 import { type AlarmSpec, alarmText, type MetricSpec } from '../plan/alarm.ts';
 import type { AlarmTarget } from '../settings/settings.ts';
+import { AlarmWebhook } from './alarm-webhook.ts';
 
 export interface DeployedAlarmsProps {
   readonly stage: string;
   readonly specs: readonly AlarmSpec[];
   readonly target: AlarmTarget;
+  /** What must be deployed first, so that a new stage does not page anybody before its first round. */
+  readonly after?: IDependable;
 }
 
 const COMPARISONS = {
@@ -36,22 +39,32 @@ export class DeployedAlarms extends Construct {
   readonly unhealthy: CompositeAlarm;
   readonly topic: ITopic | undefined;
 
-  constructor(scope: Construct, id: string, { stage, specs, target }: DeployedAlarmsProps) {
+  constructor(scope: Construct, id: string, { stage, specs, target, after }: DeployedAlarmsProps) {
     super(scope, id);
+    if (after !== undefined) this.node.addDependency(after);
     this.topic = this.makeTopic(target);
     this.alarms = specs.map((spec) => makeAlarm(this, spec));
     const paging = this.alarms.filter((_alarm, index) => specs[index]?.severity === 'page');
     this.unhealthy = new CompositeAlarm(this, 'Unhealthy', {
-      compositeAlarmName: `millrace-${stage}-unhealthy`,
+      compositeAlarmName: unhealthyName(stage),
       alarmDescription: 'Jobs are late, not dispatched or dying. Run: npx millrace doctor - see docs/operations.md',
       alarmRule: AlarmRule.anyOf(...paging),
     });
+    if (target.webhook !== undefined) this.post(target.webhook, stage, specs);
     if (this.topic === undefined) return;
     const notify = new SnsAction(this.topic);
     this.unhealthy.addAlarmAction(notify);
     this.unhealthy.addOkAction(notify);
     // The composite alarm notifies for alarms of severity `page`.
-    for (const alarm of this.alarms) if (!paging.includes(alarm)) alarm.addAlarmAction(notify);
+    for (const alarm of this.alarms.filter((one) => !paging.includes(one))) {
+      alarm.addAlarmAction(notify);
+      alarm.addOkAction(notify);
+    }
+  }
+
+  private post(url: string, stage: string, specs: readonly AlarmSpec[]): void {
+    const tickets = specs.filter(({ severity }) => severity === 'ticket').map(({ name }) => name);
+    new AlarmWebhook(this, 'Webhook', { stage, url, alarmNames: [unhealthyName(stage), ...tickets] });
   }
 
   private makeTopic({ topicArn, email }: AlarmTarget): ITopic | undefined {
@@ -67,6 +80,10 @@ export class DeployedAlarms extends Construct {
     topic.addSubscription(new EmailSubscription(email));
     return topic;
   }
+}
+
+function unhealthyName(stage: string): string {
+  return `millrace-${stage}-unhealthy`;
 }
 
 function makeAlarm(scope: Construct, spec: AlarmSpec): Alarm {

@@ -43,6 +43,7 @@ export interface GatewayProps {
 }
 
 export interface Gateway {
+  readonly apiId: string;
   readonly url: string;
   /** The name for which the DNS of a domain must have an alias or a CNAME record; undefined without a domain. */
   readonly domainTarget?: string;
@@ -68,7 +69,8 @@ export function makeGateway(scope: Construct, { stage, choice, lambda }: Gateway
     }),
   });
   if (!accessLog) acknowledge(deployed, 'APIG1', 'The setting apiAccessLog switches the log off.');
-  return domain ? addDomain(scope, domain, deployed) : { url: deployed.url };
+  const { apiId } = gateway;
+  return { apiId, ...(domain ? addDomain(scope, domain, deployed) : { url: deployed.url }) };
 }
 
 function authorizerOf(choice: GatewayProps['choice']): IHttpRouteAuthorizer | undefined {

@@ -5,7 +5,7 @@ export interface MetricSpec {
   readonly namespace: string;
   readonly name: string;
   readonly dimensions: Readonly<Record<string, string>>;
-  /** `Sum`, `Maximum` or `p99`. */
+  /** Such as `Sum`, `Maximum` or `SampleCount`. */
   readonly statistic: string;
   readonly periodSeconds: number;
 }
@@ -31,19 +31,18 @@ export interface AlarmSpec {
   readonly anchor: string;
 }
 
+/** An alarm on the first datapoint above 0, and one on most of five: a run each minute can leave one without data. */
+export const ONCE = { datapoints: 1, periods: 1, comparison: '>', threshold: 0, missing: 'notBreaching' } as const;
+export const MOSTLY = { ...ONCE, datapoints: 3, periods: 5 } as const;
+
 /** Returns the description of an alarm. */
 export function alarmText({ meaning, command, anchor }: AlarmSpec): string {
   return `${meaning} Run: ${command} - see docs/operations.md#${anchor}`;
 }
 
-/** Returns a metric of the metric table, for one stage or for one of its job types. */
-export function ownMetric(
-  { stage, jobType }: { readonly stage: string; readonly jobType?: string },
-  name: CloudWatchName,
-  statistic: string,
-  periodSeconds: number,
-): MetricSpec {
-  const dimensions = { service: serviceOf(stage), ...(jobType !== undefined && { job_type: jobType }) };
+/** Returns a metric of the metric table, for one stage. */
+export function ownMetric(stage: string, name: CloudWatchName, statistic: string, periodSeconds: number): MetricSpec {
+  const dimensions = { service: serviceOf(stage) };
   return { namespace: CLOUDWATCH_NAMESPACE, name, dimensions, statistic, periodSeconds };
 }
 
@@ -54,8 +53,4 @@ export function functionMetric(
   periodSeconds: number,
 ): MetricSpec {
   return { namespace: 'AWS/Lambda', name, dimensions: { FunctionName }, statistic, periodSeconds };
-}
-
-export function queueMetric(QueueName: string, name: string): MetricSpec {
-  return { namespace: 'AWS/SQS', name, dimensions: { QueueName }, statistic: 'Maximum', periodSeconds: 60 };
 }

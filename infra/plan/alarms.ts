@@ -1,184 +1,124 @@
-import { functionName, scheduleGroupName } from '../../core/handler/naming.ts';
+import { functionName } from '../../core/handler/naming.ts';
 import type { CloudWatchName } from '../../core/numbers/metric-table.ts';
-import { type AlarmSpec, functionMetric, type MetricSpec, ownMetric, queueMetric } from './alarm.ts';
+import { type AlarmSpec, functionMetric, MOSTLY, ONCE, ownMetric } from './alarm.ts';
+import { apiAlarm, databaseAlarms, platformAlarms } from './platform-alarms.ts';
 
-/** What the alarms use of a handler's plan; times in seconds. */
-export interface AlarmedHandler {
-  readonly name: string;
-  readonly queueName: string;
-  readonly deadLetterQueueName: string;
-  readonly timeout: number;
-  readonly functionTimeout: number;
+/** What a stage has besides its handlers. */
+export interface WatchedStage {
+  readonly stage: string;
+  /** Id of the HTTP API. */
+  readonly apiId?: string;
+  /** Identifier of the cluster that the stage created. */
+  readonly clusterId?: string;
 }
 
 const MINUTE = 60;
 const FIVE_MINUTES = 300;
-const TEN_MINUTES = 600;
 /** A dispatcher run lasts 125 s, and Lambda stops it after 150 s. */
 const DISPATCHER_SLOW_MS = 140_000;
-const OLDEST_DUE_SECONDS = 300;
 const FLOOD = 100;
 const THROTTLED = 5;
-const FAILED_PERCENT = 20;
-const FEWEST_ATTEMPTS = 50;
-const NEARLY = 0.8;
 
-const ONCE = { datapoints: 1, periods: 1, comparison: '>', threshold: 0, missing: 'notBreaching' } as const;
-
-/** Returns the alarms of a stage; those on failure rates only with metrics by job type. */
-export function alarmsOf(handlers: readonly AlarmedHandler[], stage: string, byJobType = true): AlarmSpec[] {
-  const jobTypes = [...new Set(handlers.map(({ name }) => name.split('.')[0] ?? name))];
+/**
+ * Returns the alarms of a stage. Their number and price do not depend on its handlers: the dispatcher and the mirror
+ * publish one number for all handlers, and name the worst in their logs (docs/decisions/0073).
+ */
+export function alarmsOf({ stage, apiId, clusterId }: WatchedStage): AlarmSpec[] {
   return [
     ...dispatcherAlarms(stage),
+    ...sendAlarms(stage),
     ...jobAlarms(stage),
-    ...(byJobType ? jobTypes : []).map((jobType) => failureRate(stage, jobType)),
-    ...handlers.flatMap((handler) => [...queueAlarms(handler), ...functionAlarms(handler)]),
+    ...platformAlarms(stage),
+    ...(apiId === undefined ? [] : [apiAlarm(stage, apiId)]),
+    ...(clusterId === undefined ? [] : databaseAlarms(stage, clusterId)),
   ];
 }
+
+const own = (stage: string, metric: CloudWatchName, statistic: string, seconds: number) => ({
+  metrics: { metric: ownMetric(stage, metric, statistic, seconds) },
+});
 
 function dispatcherAlarms(stage: string): AlarmSpec[] {
   const name = functionName(stage, 'dispatcher');
   const page = { severity: 'page', command: 'npx millrace doctor', anchor: 'nothing-runs' } as const;
   const of = (metric: string, statistic: string, periodSeconds: number) => ({
-    metric: functionMetric(name, metric, statistic, periodSeconds),
+    metrics: { metric: functionMetric(name, metric, statistic, periodSeconds) },
   });
-  const scheduler = (metric: string) => schedulerMetric(stage, metric);
   return [
     {
-      ...{ ...page, ...ONCE, name: `${name}-silent`, metrics: of('Invocations', 'Sum', FIVE_MINUTES) },
+      // Not the invocations: a dispatcher that is invoked and completes no round is as silent as one that is not.
+      ...{ ...page, ...ONCE, name: `${name}-silent`, ...own(stage, 'StalledHandlers', 'SampleCount', FIVE_MINUTES) },
       ...{ comparison: '<', threshold: 1, missing: 'breaching' },
-      meaning: 'The dispatcher was not invoked for 5 minutes: no jobs are sent.',
+      meaning: 'The dispatcher completed no round for 5 minutes: no jobs are sent.',
     },
     {
-      ...{ ...page, ...ONCE, name: `${name}-errors`, metrics: of('Errors', 'Sum', MINUTE), datapoints: 2, periods: 3 },
+      ...{ ...page, ...ONCE, name: `${name}-errors`, ...of('Errors', 'Sum', MINUTE), datapoints: 2, periods: 3 },
       meaning: 'The dispatcher fails: jobs may be late.',
     },
     {
-      ...{ ...page, ...ONCE, name: `${name}-slow`, metrics: of('Duration', 'Maximum', FIVE_MINUTES) },
+      ...{ ...page, ...ONCE, name: `${name}-slow`, ...of('Duration', 'Maximum', FIVE_MINUTES) },
       ...{ severity: 'ticket', threshold: DISPATCHER_SLOW_MS },
       meaning: 'A dispatcher run almost reached its timeout.',
     },
     {
-      ...{ ...page, ...ONCE, name: `${name}-throttled`, metrics: of('Throttles', 'Sum', FIVE_MINUTES) },
+      ...{ ...page, ...ONCE, name: `${name}-throttled`, ...of('Throttles', 'Sum', FIVE_MINUTES) },
       ...{ severity: 'ticket', comparison: '>=', threshold: THROTTLED },
       meaning: 'Lambda throttles the dispatcher: the account has reached its concurrency limit.',
     },
+  ];
+}
+
+function sendAlarms(stage: string): AlarmSpec[] {
+  return [
     {
-      ...{ ...page, ...ONCE, name: `millrace-${stage}-schedule-errors`, severity: 'ticket' },
-      metrics: { failed: scheduler('TargetErrorCount'), dropped: scheduler('InvocationDroppedCount') },
-      expression: 'FILL(failed, 0) + FILL(dropped, 0)',
-      meaning: 'EventBridge Scheduler cannot invoke the dispatcher or the mirror of this stage.',
+      ...{ ...MOSTLY, name: `millrace-${stage}-handlers-stalled`, severity: 'page' },
+      ...own(stage, 'StalledHandlers', 'Maximum', MINUTE),
+      meaning: 'A handler has jobs and starts none: its jobs are not sent, or its function does not receive them.',
+      ...{ command: 'npx millrace doctor', anchor: 'jobs-wait-in-sqs' },
     },
     {
-      ...{ ...page, ...ONCE, name: `${functionName(stage, 'dlq-mirror')}-errors`, severity: 'ticket' },
-      ...{
-        metrics: { metric: functionMetric(functionName(stage, 'dlq-mirror'), 'Errors', 'Sum', MINUTE) },
-        datapoints: 3,
-        periods: 5,
-      },
-      meaning: 'The mirror fails: the contents of the dead-letter queues are not recorded.',
+      // A round of the dispatcher makes every due tick, so a schedule is late only if each try fails.
+      ...{ ...MOSTLY, name: `millrace-${stage}-schedules-late`, severity: 'page' },
+      ...own(stage, 'LateSchedules', 'Maximum', MINUTE),
+      meaning: 'A tick of a schedule has been due for about 5 minutes, and the dispatcher does not enqueue its job.',
+      ...{ command: 'npx millrace schedules', anchor: 'a-schedule-runs-late' },
+    },
+    {
+      // A handler whose queue is missing is held for a minute, so there can be minutes without an error.
+      ...{ ...MOSTLY, name: `millrace-${stage}-dispatch-errors`, severity: 'page' },
+      ...own(stage, 'DispatchErrors', 'Sum', MINUTE),
+      meaning: 'SQS refuses the messages of jobs.',
+      ...{ command: 'npx millrace handlers', anchor: 'a-queue-is-missing' },
     },
   ];
 }
 
 function jobAlarms(stage: string): AlarmSpec[] {
-  const own = (metric: CloudWatchName, statistic: string, seconds: number) => ({
-    metric: ownMetric({ stage }, metric, statistic, seconds),
-  });
   return [
     {
-      ...{ ...ONCE, name: `millrace-${stage}-jobs-late`, severity: 'page', missing: 'breaching' },
-      ...{ metrics: own('OldestDueAge', 'Maximum', MINUTE), threshold: OLDEST_DUE_SECONDS, datapoints: 3, periods: 3 },
-      meaning: 'A due job has waited for more than 5 minutes, or the dispatcher publishes no metrics.',
-      ...{ command: 'npx millrace stats', anchor: 'jobs-are-late' },
-    },
-    {
-      // A round of the dispatcher makes every due tick, so a schedule is late only if each try fails.
-      ...{ ...ONCE, name: `millrace-${stage}-schedules-late`, severity: 'page', datapoints: 3, periods: 5 },
-      metrics: own('LateSchedules', 'Maximum', MINUTE),
-      meaning: 'A tick of a schedule has been due for about 5 minutes, and the dispatcher does not enqueue its job.',
-      ...{ command: 'npx millrace schedules', anchor: 'a-schedule-runs-late' },
-    },
-    {
-      ...{ ...ONCE, name: `millrace-${stage}-dispatch-errors`, severity: 'page', datapoints: 3, periods: 3 },
-      metrics: own('DispatchErrors', 'Sum', MINUTE),
-      meaning: 'SQS refuses the messages of jobs.',
-      ...{ command: 'npx millrace handlers', anchor: 'a-queue-is-missing' },
-    },
-    {
       ...{ ...ONCE, name: `millrace-${stage}-dead-letter-flood`, severity: 'page', threshold: FLOOD },
-      metrics: own('DeadLettered', 'Sum', FIVE_MINUTES),
+      ...own(stage, 'DeadLettered', 'Sum', FIVE_MINUTES),
       meaning: `More than ${FLOOD} jobs died within 5 minutes.`,
       ...{ command: 'npx millrace dlq --since 1h', anchor: 'many-dead-letters' },
     },
-  ];
-}
-
-function failureRate(stage: string, jobType: string): AlarmSpec {
-  const counted = (metric: CloudWatchName) => ownMetric({ stage, jobType }, metric, 'Sum', TEN_MINUTES);
-  return {
-    ...{ ...ONCE, name: `millrace-${stage}-${jobType}-failing`, severity: 'ticket', threshold: FAILED_PERCENT },
-    metrics: { failed: counted('Failed'), succeeded: counted('Succeeded') },
-    expression:
-      `IF(FILL(failed, 0) + FILL(succeeded, 0) >= ${FEWEST_ATTEMPTS}, ` +
-      '100 * FILL(failed, 0) / (FILL(failed, 0) + FILL(succeeded, 0)), 0)',
-    meaning: `More than ${FAILED_PERCENT} % of the attempts of ${jobType} failed within 10 minutes.`,
-    ...{ command: `npx millrace jobs list --job-type ${jobType} --status failed`, anchor: 'where-to-begin' },
-  };
-}
-
-function queueAlarms({ name, queueName, deadLetterQueueName, timeout }: AlarmedHandler): AlarmSpec[] {
-  const visible = 'ApproximateNumberOfMessagesVisible';
-  const hidden = 'ApproximateNumberOfMessagesNotVisible';
-  // SQS excludes messages received three times or more. Other alarms cover messages that are received repeatedly, and
-  // the age is useless for a dead-letter queue, which contains only such messages.
-  const age = 'ApproximateAgeOfOldestMessage';
-  return [
     {
-      ...{ ...ONCE, name: `${deadLetterQueueName}-not-empty`, severity: 'ticket' },
-      // The mirror hides messages for seconds while it reads them.
-      metrics: { visible: queueMetric(deadLetterQueueName, visible), hidden: queueMetric(deadLetterQueueName, hidden) },
-      expression: 'visible + hidden',
-      meaning: `Jobs of ${name} are dead letters: they run again only after a redrive.`,
-      ...{ command: `npx millrace dlq list --job-type ${name.split('.')[0]}`, anchor: 'many-dead-letters' },
+      ...{ ...ONCE, name: `millrace-${stage}-dead-letters`, severity: 'ticket' },
+      ...own(stage, 'DeadLetterMessages', 'Maximum', FIVE_MINUTES),
+      meaning: 'There are dead letters: their jobs run again only after a redrive.',
+      ...{ command: 'npx millrace dlq', anchor: 'many-dead-letters' },
     },
     {
-      ...{ ...ONCE, name: `${queueName}-waiting`, severity: 'ticket', datapoints: 3, periods: 3 },
-      ...{ metrics: { metric: queueMetric(queueName, age) }, threshold: Math.max(FIVE_MINUTES, 3 * timeout) },
-      meaning: `Messages of ${name} wait in SQS: no function receives them.`,
-      ...{ command: 'npx millrace doctor', anchor: 'jobs-wait-in-sqs' },
+      ...{ ...ONCE, name: `millrace-${stage}-job-types-failing`, severity: 'ticket' },
+      ...own(stage, 'FailingJobTypes', 'Maximum', FIVE_MINUTES),
+      meaning: 'The attempts of a job type fail always, or often and in large numbers. The log of the mirror names it.',
+      ...{ command: 'npx millrace jobs list --status failed', anchor: 'where-to-begin' },
+    },
+    {
+      ...{ ...ONCE, name: `millrace-${stage}-attempts-lost`, severity: 'ticket' },
+      ...own(stage, 'LostAttempts', 'Sum', FIVE_MINUTES),
+      meaning:
+        'A process ended without an outcome: out of memory or timed out. The log of the dispatcher names the job.',
+      ...{ command: 'npx millrace jobs list --status failed', anchor: 'a-job-is-stuck-running' },
     },
   ];
-}
-
-function functionAlarms({ name, queueName, functionTimeout }: AlarmedHandler): AlarmSpec[] {
-  const ticket = { ...ONCE, severity: 'ticket', command: 'npx millrace handlers', anchor: 'where-to-begin' } as const;
-  const of = (metric: string, statistic: string) => ({
-    metric: functionMetric(queueName, metric, statistic, FIVE_MINUTES),
-  });
-  return [
-    {
-      ...{ ...ticket, name: `${queueName}-errors`, metrics: of('Errors', 'Sum'), anchor: 'a-job-is-stuck-running' },
-      meaning: `The function of ${name} crashed: out of memory or timed out. Failed attempts are not counted here.`,
-    },
-    {
-      ...{ ...ticket, name: `${queueName}-throttled`, metrics: of('Throttles', 'Sum'), anchor: 'jobs-wait-in-sqs' },
-      ...{ comparison: '>=', threshold: THROTTLED },
-      meaning: `Lambda throttles the function of ${name}: the account has reached its concurrency limit.`,
-    },
-    {
-      ...{ ...ticket, name: `${queueName}-slow`, metrics: of('Duration', 'p99') },
-      threshold: NEARLY * functionTimeout * 1000,
-      meaning: `The function of ${name} almost reaches its timeout of ${functionTimeout} s.`,
-    },
-    {
-      ...{ ...ticket, name: `${queueName}-recursive`, metrics: of('RecursiveInvocationsDropped', 'Sum') },
-      meaning: `Lambda stopped a loop: ${name} sends messages to a queue that invokes it again. Enqueue with SQL instead.`,
-    },
-  ];
-}
-
-function schedulerMetric(stage: string, name: string): MetricSpec {
-  const dimensions = { ScheduleGroup: scheduleGroupName(stage) };
-  return { namespace: 'AWS/Scheduler', name, dimensions, statistic: 'Sum', periodSeconds: FIVE_MINUTES };
 }

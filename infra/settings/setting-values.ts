@@ -21,6 +21,7 @@ export const FORMS = {
   topic: { pattern: /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/, expected: 'the ARN of an SNS topic' },
   email: { pattern: /^[^@\s]+@[^@\s]+\.[^@\s]+$/, expected: 'an email address such as oncall@example.com' },
   host: { pattern: /^[\w.-]+$/, expected: 'a host name alone, such as db.example.com' },
+  webhook: { pattern: /^https:\/\/[^\s@/]+\.[^\s@]+$/, expected: 'a URL that begins with https://' },
   issuer: { pattern: /^https:\/\/[^\s@]+$/, expected: 'a URL that begins with https://' },
   domain: { pattern: /^([a-z0-9-]+\.)+[a-z]{2,}$/, expected: 'a host name in lower case, such as jobs.example.com' },
   certificate: {

@@ -12,11 +12,14 @@ import { check, checkEnvironment, checkHandlerSecrets, FORMS, formed } from './s
 import { chooseStage } from './stages.ts';
 
 /**
- * What alarms notify: an existing topic, or a new one with an email address. Without either, alarms have no action.
+ * What alarms notify: an existing topic, or a new one with an email address, and a URL to which EventBridge posts.
+ * Without any, alarms have no action.
  */
 export interface AlarmTarget {
   readonly topicArn?: string;
   readonly email?: string;
+  /** https, such as that of a chat channel. It is readable in the template. */
+  readonly webhook?: string;
 }
 
 /** The settings of one stage, from `-c name=value` and the context of `cdk.json`. */
@@ -80,7 +83,7 @@ const NAMES = [
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
   ...['vpcId', 'subnetIds', 'availabilityZones', 'securityGroupIds', 'egress'],
   ...API_SETTINGS,
-  ...['alarms', 'alarmTopicArn', 'alarmEmail', 'dashboard', 'metricsByJobType', 'logJobStarts'],
+  ...['alarms', 'alarmTopicArn', 'alarmEmail', 'alarmWebhook', 'dashboard', 'metricsByJobType', 'logJobStarts'],
 ];
 
 /**
@@ -174,8 +177,9 @@ function readAlarms(context: Context): AlarmTarget | false {
   const target = present({
     topicArn: formed(context, 'alarmTopicArn', FORMS.topic),
     email: formed(context, 'alarmEmail', FORMS.email),
+    webhook: formed(context, 'alarmWebhook', FORMS.webhook),
   });
   if (choice(context, 'alarms', ['on', 'off']) === 'on') return target;
   if (Object.keys(target).length === 0) return false;
-  throw new SettingError('alarms', 'on, since alarmTopicArn or alarmEmail is set', 'off');
+  throw new SettingError('alarms', 'on, since alarmTopicArn, alarmEmail or alarmWebhook is set', 'off');
 }

@@ -50,6 +50,8 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   registry_waiting: (log) => `the handlers cannot be registered yet: ${reason(log)}`,
   round_failed: (log) => `a round failed: ${error(log)}`,
   maintain_failed: (log) => `cannot maintain the tables yet: ${error(log)}`,
+  handlers_stalled: (log) => reason(log),
+  job_types_failing: (log) => reason(log),
   no_handler: (log) => reason(log),
   unhandled_jobs_dead: (log) => `${jobs(log)} died after 24 hours without a handler`,
   upkeep_failed: (log) => `upkeep step ${log.upkeep_step} failed, and runs again: ${error(log)}`,
@@ -82,7 +84,10 @@ export interface Repetition {
 /** Returns how lines like this one are folded; undefined for events that are shown one by one. */
 export function repetitionOf(log: LogLine): Repetition | undefined {
   const { event, step } = log;
-  // Each invocation of the dispatcher reports it again.
+  // Each invocation of the dispatcher or the mirror reports it again.
+  if (event === 'handlers_stalled' || event === 'job_types_failing') {
+    return { key: `${event} ${log.job_type}`, foldMs: HOUR_MS, more: () => undefined };
+  }
   if (event === 'no_handler') return { key: reason(log), foldMs: HOUR_MS, more: () => undefined };
   if (event !== 'message_not_started') return undefined;
   return { key: String(step), foldMs: FOLD_MS, more: (further) => `${further} more: ${engineSentence(log)}` };

@@ -48,18 +48,16 @@ it('docs/deploy.md uses only existing settings in commands', () => {
 });
 
 it('docs/deploy.md states the price of the alarms', () => {
-  const handler = { name: 'work', queueName: 'q', deadLetterQueueName: 'd', timeout: 30, functionTimeout: 40 };
-  const alarms = (count: number) =>
-    alarmsOf(
-      Array.from({ length: count }, (_, index) => ({ ...handler, name: `work${index}`, deadLetterRetention: 1 })),
-      'dev',
-    );
+  const of = (stage: object) => alarmsOf({ stage: 'dev', ...stage }).flatMap(({ metrics }) => Object.keys(metrics));
   // $0.10 for each metric, and $0.50 for the composite alarm.
-  const price = (count: number) => 0.1 * alarms(count).flatMap(({ metrics }) => Object.keys(metrics)).length + 0.5;
+  const price = 0.1 * of({}).length + 0.5;
+  const extra = (stage: object) => (0.1 * (of(stage).length - of({}).length)).toFixed(2);
 
   const [, documented] = tableBelow(page, 'Idle cost').find(([what]) => what === 'alarms') ?? [];
 
-  expect(documented).toBe(`${price(0).toFixed(2)}, and ${(price(1) - price(0)).toFixed(2)} a handler`);
+  expect(documented).toBe(
+    `${price.toFixed(2)} for any number of handlers, ${extra({ apiId: 'x' })} with the API, and ${extra({ clusterId: 'x' })} with a new database`,
+  );
 });
 
 it('docs/security.md names only tests and files that exist', () => {

@@ -27,7 +27,7 @@ describe('stats', () => {
   it('prints job counts, overdue jobs, dead letters and throughput', async () => {
     await bury();
     await engine.enqueue();
-    await storeRounds(engine.db, { seconds: [], failed: 0, sent: new Map(), errors: new Map() });
+    await storeRounds(engine.db, { seconds: [], failed: 0, lost: 0, sent: new Map(), errors: new Map() });
 
     const document = await json('stats');
     const { code, stdout, stderr } = await run('stats');

@@ -20,7 +20,7 @@ it('nothing is published without schedules', async () => {
   await world.declare({});
 
   expect(await publish()).toEqual([]);
-  expect(published).toEqual([{ OldestDueAge: 0 }]);
+  expect(published).toEqual([{ OldestDueAge: 0, StalledHandlers: 0 }]);
 });
 
 it('a schedule whose job cannot be enqueued is late after 2 minutes, until its job is enqueued', async () => {

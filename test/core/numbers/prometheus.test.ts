@@ -113,7 +113,7 @@ it('reports unfinished, late and dead jobs', async () => {
 it('publishes exactly the metrics of the table, with their labels', async () => {
   await liveThrough();
   const sent = new Map([['work', 5]]);
-  await storeRounds(engine.db, { seconds: [0.2, 4000], failed: 1, sent, errors: new Map([['refused', 2]]) });
+  await storeRounds(engine.db, { seconds: [0.2, 4000], failed: 1, lost: 0, sent, errors: new Map([['refused', 2]]) });
 
   const text = await renderMetrics(engine.db, build);
 
@@ -133,8 +133,8 @@ it('adds up the rounds of all dispatchers', async () => {
   const before = await scrape();
   const sent = new Map([['work', 5]]);
 
-  await storeRounds(engine.db, { seconds: [0.2, 0.02, 4000], failed: 1, sent, errors: new Map() });
-  await storeRounds(engine.db, { seconds: [], failed: 1, sent, errors: new Map() });
+  await storeRounds(engine.db, { seconds: [0.2, 0.02, 4000], failed: 1, lost: 0, sent, errors: new Map() });
+  await storeRounds(engine.db, { seconds: [], failed: 1, lost: 0, sent, errors: new Map() });
 
   const after = await scrape();
   const grown = (name: string) => after.get(name)! - (before.get(name) ?? 0);

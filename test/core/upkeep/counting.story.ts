@@ -34,5 +34,8 @@ it('counts unfinished jobs in parts, and replaces and publishes the counts at th
     { status: 'pending', jobType: 'mail', count: 125_000 },
     { status: 'pending', jobType: 'typo_x', count: 125_000 },
   ]);
-  expect(published).toEqual([[{ DueJobs: 62_500 }, 'mail']]);
+  expect(published).toEqual([
+    [{ FailingJobTypes: 0 }, undefined],
+    [{ DueJobs: 62_500 }, 'mail'],
+  ]);
 });

@@ -6,20 +6,13 @@ import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE } from '../../../core/numbers/
 import { DeployedAlarms } from '../../../infra/constructs/deployed-alarms.ts';
 import { DeployedDashboard } from '../../../infra/constructs/deployed-dashboard.ts';
 import { type AlarmSpec, alarmText } from '../../../infra/plan/alarm.ts';
-import { type AlarmedHandler, alarmsOf } from '../../../infra/plan/alarms.ts';
+import { alarmsOf } from '../../../infra/plan/alarms.ts';
 import { dashboardOf, LATEST_FAILURES } from '../../../infra/plan/dashboard.ts';
 import type { AlarmTarget } from '../../../infra/settings/settings.ts';
-import { readDocument } from '../../docs/documents.ts';
+import { readDocument, tableBelow } from '../../docs/documents.ts';
+import { SCENARIOS } from '../alarm-scenarios.ts';
 
-const handlerOf = (name: string): AlarmedHandler => ({
-  name,
-  queueName: `millrace-dev-${name.replace('.', '-')}`,
-  deadLetterQueueName: `millrace-dev-${name.replace('.', '-')}-dlq`,
-  timeout: 30,
-  functionTimeout: 40,
-});
-const handlers = [handlerOf('send_reminder'), handlerOf('index.vector'), handlerOf('index.keyword')];
-const alarms = alarmsOf(handlers, 'dev');
+const alarms = alarmsOf({ stage: 'dev', apiId: 'api', clusterId: 'cluster' });
 const named = (name: string) => alarms.find((alarm) => alarm.name === name) as AlarmSpec;
 
 /** The anchors that GitHub generates from the headings of the page. */
@@ -31,18 +24,26 @@ const anchors = [...readDocument('docs/operations.md').text.matchAll(/^#+ (.*)$/
 );
 
 describe('the alarms', () => {
-  it('use no metric by job type when metricsByJobType is off', () => {
-    const without = alarmsOf(handlers, 'dev', false);
+  it('use no metric by job type, whose number would depend on the handlers', () => {
+    const dimensions = alarms.flatMap(({ metrics }) => Object.values(metrics).map((metric) => metric.dimensions));
 
-    const dimensions = without.flatMap(({ metrics }) => Object.values(metrics).map((metric) => metric.dimensions));
-
-    expect(alarms.length - without.length).toBe(2);
     expect(dimensions.filter((dimension) => 'job_type' in dimension)).toEqual([]);
+  });
+
+  it('are in the table of docs/operations.md as test/infra/alarms.story.ts proves them', () => {
+    const rows = tableBelow(readDocument('docs/operations.md'), 'Alarms on AWS');
+
+    const proven = Map.groupBy(SCENARIOS, ({ fault }) => fault).values();
+    expect(rows).toEqual(
+      [...proven].map(([one]) => [
+        ...[one?.fault, `\`${one?.alarm}\``, one?.severity, `${one?.within} min`, `${one?.closesWithin} min`],
+      ]),
+    );
   });
 
   it('have unique names', () => {
     expect(new Set(alarms.map(({ name }) => name)).size).toBe(alarms.length);
-    expect(alarms.length).toBeGreaterThan(25);
+    expect(alarms.length).toBeGreaterThan(15);
   });
 
   it.each(alarms)('$name has a command to run and a link to operations.md', (alarm) => {
@@ -74,7 +75,7 @@ describe('the alarms', () => {
   it('treat missing data as breaching where it means that nothing runs', () => {
     const breaching = alarms.filter(({ missing }) => missing === 'breaching').map(({ name }) => name);
 
-    expect(breaching).toEqual(['millrace-dev-dispatcher-silent', 'millrace-dev-jobs-late']);
+    expect(breaching).toEqual(['millrace-dev-dispatcher-silent']);
   });
 
   it('report a late schedule, but neither a stage without schedules nor one that is late for a moment', () => {
@@ -87,25 +88,7 @@ describe('the alarms', () => {
     expect(periods).toBeGreaterThan(datapoints);
   });
 
-  it('have severity page for the whole stage only, since a composite alarm refers to at most 100 others', () => {
-    const paging = (count: number) =>
-      alarmsOf(
-        Array.from({ length: count }, (_, index) => handlerOf(`work${index}`)),
-        'dev',
-      ).filter(({ severity }) => severity === 'page');
-
-    expect(paging(200)).toEqual(paging(0));
-    expect(paging(0).length).toBeGreaterThan(3);
-  });
-
-  it('cover each job type once, even if it has several handlers', () => {
-    const failing = alarms.filter(({ name }) => name.endsWith('-failing')).map(({ name }) => name);
-
-    expect(failing).toEqual(['millrace-dev-send_reminder-failing', 'millrace-dev-index-failing']);
-  });
-
-  it('derive thresholds from the timeouts', () => {
-    expect(named('millrace-dev-send_reminder-slow').threshold).toBe(32_000);
+  it('report a slow dispatcher between its usual duration and its timeout', () => {
     expect(named('millrace-dev-dispatcher-slow').threshold).toBeLessThan(150_000);
     expect(named('millrace-dev-dispatcher-slow').threshold).toBeGreaterThan(125_000);
   });
@@ -114,7 +97,7 @@ describe('the alarms', () => {
 function deploy(target: AlarmTarget): Template {
   const stack = new Stack(new App(), 'test');
   const { alarms: made } = new DeployedAlarms(stack, 'Alarms', { stage: 'dev', specs: alarms, target });
-  const rows = dashboardOf(handlers, 'dev');
+  const rows = dashboardOf('dev');
   new DeployedDashboard(stack, 'Dashboard', { stage: 'dev', rows, alarms: made, logGroupNames: ['/millrace/dev/x'] });
   return Template.fromStack(stack);
 }
@@ -130,18 +113,20 @@ describe('the deployed alarms', () => {
 
     template.resourceCountIs('AWS::CloudWatch::Alarm', alarms.length);
     template.hasResourceProperties('AWS::CloudWatch::Alarm', {
-      AlarmName: 'millrace-dev-jobs-late',
+      AlarmName: 'millrace-dev-dispatcher-silent',
       Namespace: 'Millrace',
-      MetricName: 'OldestDueAge',
+      MetricName: 'StalledHandlers',
+      Statistic: 'SampleCount',
       Dimensions: [{ Name: 'service', Value: 'millrace-dev' }],
-      Threshold: 300,
+      Threshold: 1,
       TreatMissingData: 'breaching',
       AlarmActions: Match.absent(),
     });
     template.hasResourceProperties('AWS::CloudWatch::Alarm', {
-      AlarmName: 'millrace-dev-send_reminder-dlq-not-empty',
-      AlarmDescription: Match.stringLikeRegexp('npx millrace dlq list --job-type send_reminder'),
+      AlarmName: 'millrace-dev-dead-letters',
+      AlarmDescription: Match.stringLikeRegexp('npx millrace dlq'),
       AlarmActions: [Match.anyValue()],
+      OKActions: [Match.anyValue()],
     });
     expect(fed).toHaveLength(alarms.filter(({ severity }) => severity === 'page').length);
   });
@@ -165,7 +150,7 @@ describe('the deployed alarms', () => {
     other.hasResourceProperties('AWS::CloudWatch::CompositeAlarm', { AlarmActions: [TOPIC] });
   });
 
-  it('notify nothing without a topic and an email address', () => {
+  it('notify nothing without a target', () => {
     const made = Object.values(deploy({}).findResources('AWS::CloudWatch::Alarm'));
 
     const notifying = made.filter(({ Properties }) => Properties.AlarmActions !== undefined);
@@ -176,9 +161,9 @@ describe('the deployed alarms', () => {
 
 describe('the dashboard', () => {
   it('shows published metrics and logged events', () => {
-    const graphs = dashboardOf(handlers, 'dev').flat();
+    const graphs = dashboardOf('dev').flat();
     const own = graphs.flatMap(({ lines }) => Object.values(lines)).filter(({ namespace }) => namespace === 'Millrace');
-    const searched = graphs.flatMap(({ search }) => search?.match(/(?<=MetricName=")\w+/) ?? []);
+    const searched = graphs.flatMap(({ search }) => search?.match(/(?<=\{Millrace.*MetricName=")\w+/) ?? []);
 
     const unknown = [...own.map(({ name }) => name), ...searched].filter((name) => !(name in CLOUDWATCH_METRICS));
     const events = LATEST_FAILURES.match(/job_\w+(?=')/g);

@@ -62,7 +62,7 @@ describe('readSettings names the setting for', () => {
     [
       'an email address with alarms off',
       { ...GOOD, alarms: 'off', alarmEmail: 'on.call@example.com' },
-      'alarms: expected on, since alarmTopicArn or alarmEmail is set, got "off"',
+      'alarms: expected on, since alarmTopicArn, alarmEmail or alarmWebhook is set, got "off"',
     ],
     [
       'an unknown value for metricsByJobType',
@@ -92,6 +92,11 @@ describe('readSettings names the setting for', () => {
 
   it.each<[string, Context, string]>([
     ['a topic of SQS', { alarmTopicArn: 'arn:aws:sqs:x:123456789012:q' }, 'alarmTopicArn: expected the ARN of an SNS'],
+    [
+      'a webhook without TLS',
+      { alarmWebhook: 'http://hooks.example.com/x' },
+      'alarmWebhook: expected a URL that begins',
+    ],
     ['an email address without a host', { alarmEmail: 'oncall' }, 'alarmEmail: expected an email address such as'],
     ['an issuer without TLS', { ...JWT, jwtIssuer: 'http://x' }, 'jwtIssuer: expected a URL that begins with https'],
     [
