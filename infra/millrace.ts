@@ -10,19 +10,17 @@ import { ownVersion } from '../core/own-files.ts';
 import { Api } from './constructs/api.ts';
 import { type DatabaseAccess, existingDatabase, newDatabase } from './constructs/database.ts';
 import { MigrateStep, RegistryStep } from './constructs/deploy-steps.ts';
-import { DeployedAlarms } from './constructs/deployed-alarms.ts';
-import { DeployedDashboard } from './constructs/deployed-dashboard.ts';
 import type { FunctionSurroundings } from './constructs/deployed-function.ts';
-import { DeployedHandler } from './constructs/deployed-handler.ts';
+import type { DeployedHandler } from './constructs/deployed-handler.ts';
+import { DeployedHandlers } from './constructs/deployed-handlers.ts';
 import { Dispatcher } from './constructs/dispatcher.ts';
 import { type GivenSecrets, HandlerSecrets } from './constructs/handler-secrets.ts';
 import { Mirror } from './constructs/mirror.ts';
+import { addMonitoring } from './constructs/monitoring.ts';
 import { addEndpoints, checkEgress, newPlace, type Place } from './constructs/network.ts';
 import { OperatorPolicy } from './constructs/operator-policy.ts';
 import { readHandlers, usualHandlers } from './handlers.ts';
-import { alarmsOf } from './plan/alarms.ts';
 import { API_CONCURRENCY, connectionsOf, reserves } from './plan/capacity.ts';
-import { dashboardOf } from './plan/dashboard.ts';
 import { planHandler } from './plan/handler-plan.ts';
 import { checkNamed, unnamedSecrets } from './plan/named-settings.ts';
 import { prove } from './plan/proofs.ts';
@@ -56,6 +54,7 @@ const DEFAULTS = {
   variables: {},
   drain: [],
   takeOver: undefined,
+  handlerStacks: undefined,
   maxConnections: undefined,
   accountConcurrency: 1000,
   alarms: {},
@@ -85,7 +84,9 @@ export class Millrace extends Construct {
   readonly dispatcher: Dispatcher;
   readonly mirror: Mirror;
   readonly api: Api | undefined;
-  /** Policies for people who redrive from the AWS console. */
+  /** The URL of every queue, without the name at its end. */
+  readonly queueUrls: string;
+  /** Policy for people who redrive from the AWS console. */
   readonly operatorPolicy: OperatorPolicy;
 
   constructor(scope: Construct, id: string, given: MillraceProps) {
@@ -108,14 +109,10 @@ export class Millrace extends Construct {
     const surroundings = this.makeSurroundings(props);
     this.database = surroundings.database;
     this.place = surroundings.place;
-    const group = new Construct(this, 'Handlers');
-    const { settings: environment, logJobStarts } = props;
-    const { byName: secrets } = new HandlerSecrets(this, 'Secrets', props.secrets);
-    this.handlers = plans.map((plan) => {
-      return new DeployedHandler(group, plan.name, { ...surroundings, plan, environment, logJobStarts, secrets });
-    });
-    const scheduleGroup = new CfnScheduleGroup(this, 'Schedules', { name: scheduleGroupName(props.stage) });
-    const scheduled = { ...surroundings, scheduleGroup, handlers: this.handlers };
+    const scheduled = {
+      ...surroundings,
+      scheduleGroup: new CfnScheduleGroup(this, 'Schedules', { name: scheduleGroupName(props.stage) }),
+    };
     this.dispatcher = new Dispatcher(this, 'Dispatcher', {
       ...scheduled,
       mode: props.dispatch,
@@ -124,9 +121,16 @@ export class Millrace extends Construct {
       reservedConcurrency: reserves(props).dispatcher,
     });
     this.mirror = new Mirror(this, 'Mirror', scheduled);
+    const deployed = new DeployedHandlers(this, 'Handlers', {
+      ...{ ...surroundings, plans, dispatcher: this.dispatcher, stacks: props.handlerStacks },
+      ...{ environment: props.settings, logJobStarts: props.logJobStarts },
+      secrets: new HandlerSecrets(this, 'Secrets', props.secrets).byName,
+    });
+    this.handlers = deployed.all;
+    this.queueUrls = deployed.queueUrls;
     this.api = this.makeApi(surroundings, props);
     const registry = this.addDeploySteps(surroundings, props);
-    this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.handlers);
+    this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.stage);
     this.addMonitoring(registry, props);
     for (const line of [...unreadVariables(props.variables, addresses), ...unnamedSecrets(entries, props.secrets)]) {
       Annotations.of(this).addWarningV2(`millrace:variables:${line.split(' ')[0]}`, line);
@@ -183,7 +187,8 @@ export class Millrace extends Construct {
     new MigrateStep(this, 'Migrate', { ...surroundings, plans, drain, takeOver, before });
     return new RegistryStep(this, 'Registry', {
       ...surroundings,
-      handlers: this.handlers,
+      plans,
+      queueUrls: this.queueUrls,
       after: [...this.handlers, ...others],
       awaitRound: alarms !== false && Object.keys(alarms).length > 0,
     });
@@ -191,15 +196,10 @@ export class Millrace extends Construct {
 
   private addMonitoring({ trigger: after }: RegistryStep, { alarms: target, dashboard }: CompleteProps): void {
     const { stage, api, database } = this;
-    const specs = alarmsOf({
-      stage,
+    addMonitoring(this, {
+      ...{ stage, target, after, dashboard, functionNames: this.handlers.map(({ plan }) => plan.queueName) },
       ...(api && { apiId: api.apiId }),
       ...(database.cluster && { clusterId: database.cluster.clusterIdentifier }),
     });
-    const { alarms } = target ? new DeployedAlarms(this, 'Alarms', { stage, specs, target, after }) : { alarms: [] };
-    if (!dashboard) return;
-    // By name: a reference to each log group would make them outputs of their nested stack.
-    const logGroupNames = this.handlers.map(({ plan }) => `/aws/lambda/${plan.queueName}`);
-    new DeployedDashboard(this, 'Dashboard', { stage, rows: dashboardOf(stage), alarms, logGroupNames });
   }
 }

@@ -15,6 +15,8 @@ import { doctorCommand } from './settings/stages.ts';
 /** CloudFormation's limit for one stack. */
 const MOST_RESOURCES = 500;
 const MANY = 0.8 * MOST_RESOURCES;
+/** Names of handlers are distributed by a hash, so that some stacks get more than their share. */
+const HANDLERS_A_STACK = 30;
 
 export interface MillraceStackOptions {
   /** Folder of the handler files, unless the context names one. Default: `jobs`, else `functions/handlers`. */
@@ -61,14 +63,22 @@ function toNetwork(scope: Construct, { inside, ...rest }: NetworkChoice): NonNul
 }
 
 /**
- * Warns when a stack is close to CloudFormation's limit.
- * @throws Error when the stack is above it.
+ * Warns when a stack or one of its nested stacks is close to CloudFormation's limit.
+ * @throws Error when one is above it.
  */
 export function checkSize(stack: Stack, handlers: number): void {
-  const resources = stack.node.findAll().filter((one) => CfnResource.isCfnResource(one)).length;
-  const sentence =
-    `handlers: ${handlers} handlers make ${resources} resources, and CloudFormation allows ${MOST_RESOURCES} in a stack; ` +
-    'move some to another folder with its own stage and database, or set -c alarms=off';
-  if (resources > MOST_RESOURCES) throw new Error(sentence);
-  if (resources > MANY) Annotations.of(stack).addWarningV2('millrace:resources', sentence);
+  const counts = Map.groupBy(
+    stack.node.findAll().filter((one) => CfnResource.isCfnResource(one)),
+    (one) => Stack.of(one),
+  );
+  for (const [one, { length: resources }] of counts) {
+    const stacks = Math.ceil(handlers / HANDLERS_A_STACK);
+    const where = one === stack ? 'the stack' : 'a nested stack';
+    const sentence =
+      `handlers: ${handlers} handlers make ${resources} resources in ${where}, ` +
+      `and CloudFormation allows ${MOST_RESOURCES}; set -c handlerStacks=${stacks} before the first deployment ` +
+      'of the stage, or move some to another folder with its own stage and database';
+    if (resources > MOST_RESOURCES) throw new Error(sentence);
+    if (resources > MANY) Annotations.of(one).addWarningV2('millrace:resources', sentence);
+  }
 }

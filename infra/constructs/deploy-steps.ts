@@ -1,4 +1,4 @@
-import { Aws, type CfnResource, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Aws, type CfnResource, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Trigger } from 'aws-cdk-lib/triggers';
 import { Construct } from 'constructs';
@@ -8,7 +8,6 @@ import { stepBundle } from '../bundle/bundle-function.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { checkBytes } from '../settings/setting-values.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
-import type { DeployedHandler } from './deployed-handler.ts';
 
 export interface MigrateStepProps extends FunctionSurroundings {
   /** The handlers after the deployment: the step refuses to remove others that have unfinished jobs. */
@@ -22,7 +21,9 @@ export interface MigrateStepProps extends FunctionSurroundings {
 }
 
 export interface RegistryStepProps extends FunctionSurroundings {
-  readonly handlers: readonly DeployedHandler[];
+  readonly plans: readonly HandlerPlan[];
+  /** The URL of every queue, without the name at its end. */
+  readonly queueUrls: string;
   /** Everything that a row of the registry refers to. */
   readonly after: readonly Construct[];
   /** Whether to wait for a round of the dispatcher, for alarms that notify. */
@@ -65,9 +66,12 @@ export class MigrateStep extends Construct {
 export class RegistryStep extends Construct {
   readonly trigger: Trigger;
 
-  constructor(scope: Construct, id: string, { handlers, after, awaitRound, ...surroundings }: RegistryStepProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { plans, queueUrls, after, awaitRound, ...surroundings }: RegistryStepProps,
+  ) {
     super(scope, id);
-    const plans = handlers.map(({ plan }) => plan);
     const step = new DeployedFunction(this, 'Function', {
       ...surroundings,
       name: functionName(surroundings.stage, 'registry'),
@@ -77,7 +81,7 @@ export class RegistryStep extends Construct {
       environment: {
         ...variablesOfAll(plans),
         MILLRACE_ACCOUNT: Aws.ACCOUNT_ID,
-        MILLRACE_QUEUE_URL_PREFIX: urlPrefix(handlers),
+        MILLRACE_QUEUE_URL_PREFIX: queueUrls,
         ...(awaitRound && { MILLRACE_AWAIT_ROUND: 'on' }),
       },
     });
@@ -101,11 +105,4 @@ function keepTriggerLogs(scope: Construct): void {
   const provider = Stack.of(scope).node.findChild('AWSCDK.TriggerCustomResourceProviderCustomResourceProvider');
   const runner = provider.node.findChild('Handler') as CfnResource;
   runner.addPropertyOverride('LoggingConfig', { LogGroup: logs.logGroupName });
-}
-
-/** Returns the prefix of all queue URLs of a stage: the URL of the first queue without its name. */
-function urlPrefix([first]: readonly DeployedHandler[]): string {
-  if (first === undefined)
-    throw new Error('handlers: no handler file was found; write one, such as functions/handlers/send-reminder.ts');
-  return Fn.select(0, Fn.split(first.plan.queueName, first.queue.queueUrl));
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Duration, RemovalPolicy, Stack, Stage } from 'aws-cdk-lib';
-import { type IGrantable, ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type IGrantable, ManagedPolicy, type Role } from 'aws-cdk-lib/aws-iam';
 import { type Architecture, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -9,6 +9,7 @@ import { bundleFunction, type FunctionBundle } from '../bundle/bundle-function.t
 import { bundleEnvironment, handlerExport } from '../bundle/options.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { DatabaseAccess } from './database.ts';
+import { InlineRole } from './inline-role.ts';
 import type { Place } from './network.ts';
 
 /** What all functions of a stage share. */
@@ -51,7 +52,7 @@ export class DeployedFunction extends Construct implements IGrantable {
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    const role = new InlineRole(this, 'Role');
     this.grantPrincipal = role;
     this.logGroup.grantWrite(role);
     login.grantRead(role);
@@ -65,7 +66,7 @@ export class DeployedFunction extends Construct implements IGrantable {
         props.architecture,
         { ...bundle, beside: { ...bundle.beside, ...database.beside } },
         // False for commands without assets, such as `cdk list` and `cdk destroy`.
-        Stack.of(this).bundlingRequired,
+        outermost(Stack.of(this)).bundlingRequired,
       ),
       handler: `index.${handlerExport}`,
       timeout: Duration.seconds(props.timeoutSeconds),
@@ -95,6 +96,11 @@ export class DeployedFunction extends Construct implements IGrantable {
     if (app === undefined) throw new Error(`${this.node.path} is not part of an app`);
     return resolve(app.outdir, 'bundles', name);
   }
+}
+
+/** Returns the stack whose name a command such as `cdk deploy millrace-dev` has, in place of a nested one. */
+function outermost(stack: Stack): Stack {
+  return stack.nestedStackParent ? outermost(stack.nestedStackParent) : stack;
 }
 
 function allowNetworkInterface(role: Role): void {

@@ -115,6 +115,5 @@ function secretVariable(plan: HandlerPlan, secrets: ReadonlyMap<string, Readable
 // Not retained: the jobs are in the database, and the mirror refills a new dead-letter queue.
 const PROTECTED = {
   encryption: QueueEncryption.SQS_MANAGED,
-  enforceSSL: true,
   removalPolicy: RemovalPolicy.DESTROY,
 } as const;

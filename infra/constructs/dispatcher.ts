@@ -1,4 +1,5 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { CfnPermission } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
 import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
@@ -10,24 +11,22 @@ import { END_WORDS } from '../../core/run/process-end.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
 import { ScheduledFunction } from './scheduled-function.ts';
+import { arnOfQueues } from './stage-queues.ts';
 
 export interface DispatcherProps extends FunctionSurroundings {
   readonly mode: DispatchMode;
   /** Pause between two rounds, in seconds, and how many jobs a claim takes; undefined for the defaults. */
   readonly pollInterval: number | undefined;
   readonly claimLimit: number | undefined;
-  readonly handlers: readonly DeployedHandler[];
   readonly scheduleGroup: CfnScheduleGroup;
   readonly reservedConcurrency: number | undefined;
 }
 
 /** Sends due jobs to the queues of their handlers. */
 export class Dispatcher extends ScheduledFunction {
-  constructor(
-    scope: Construct,
-    id: string,
-    { mode, pollInterval, claimLimit, handlers, ...surroundings }: DispatcherProps,
-  ) {
+  private readonly logsPermission: CfnPermission;
+
+  constructor(scope: Construct, id: string, { mode, pollInterval, claimLimit, ...surroundings }: DispatcherProps) {
     super(scope, id, {
       ...surroundings,
       name: functionName(surroundings.stage, 'dispatcher'),
@@ -40,14 +39,16 @@ export class Dispatcher extends ScheduledFunction {
         ...(claimLimit !== undefined && { MILLRACE_CLAIM_LIMIT: `${claimLimit}` }),
       },
     });
-    for (const { queue } of handlers) queue.grantSendMessages(this.function.lambda);
-    this.receiveEnds(surroundings.stage, handlers);
+    const { grantPrincipal: role } = this.function;
+    role.addToPrincipalPolicy(
+      new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [arnOfQueues(role, surroundings.stage)] }),
+    );
+    this.logsPermission = this.permitLogs(surroundings.stage);
   }
 
-  /** Subscribes to the log lines that report the end of a handler's process (docs/decisions/0053). */
-  private receiveEnds(stage: string, handlers: readonly DeployedHandler[]): void {
-    // One permission for all log groups of the stage: a function's policy has room for about fifty.
-    const permission = new CfnPermission(this, 'LogsPermission', {
+  /** Permits all log groups of the stage at once: a function's policy has room for about fifty. */
+  private permitLogs(stage: string): CfnPermission {
+    return new CfnPermission(this, 'LogsPermission', {
       action: 'lambda:InvokeFunction',
       functionName: this.function.lambda.functionArn,
       principal: 'logs.amazonaws.com',
@@ -57,13 +58,16 @@ export class Dispatcher extends ScheduledFunction {
         arnFormat: ArnFormat.COLON_RESOURCE_NAME,
       }),
     });
-    for (const { plan, function: deployed } of handlers) {
-      const filter = new SubscriptionFilter(this, `Ends-${plan.name}`, {
-        logGroup: deployed.logGroup,
-        destination: new LambdaDestination(this.function.lambda, { addPermissions: false }),
-        filterPattern: FilterPattern.anyTerm(...END_WORDS),
-      });
-      filter.node.addDependency(permission);
-    }
+  }
+
+  /** Subscribes to the log lines that report the end of a handler's process (docs/decisions/0053). */
+  receiveEnds(handler: DeployedHandler): void {
+    // Within the handler, so that it is in the same stack.
+    const filter = new SubscriptionFilter(handler, 'Ends', {
+      logGroup: handler.function.logGroup,
+      destination: new LambdaDestination(this.function.lambda, { addPermissions: false }),
+      filterPattern: FilterPattern.anyTerm(...END_WORDS),
+    });
+    filter.node.addDependency(this.logsPermission);
   }
 }

@@ -106,7 +106,7 @@ function addDomain(
   scope: Construct,
   { name, certificate }: NonNullable<ApiFront['domain']>,
   stage: HttpStage,
-): Gateway {
+): Omit<Gateway, 'apiId'> {
   const domainName = new DomainName(scope, 'Domain', {
     domainName: name,
     certificate: Certificate.fromCertificateArn(scope, 'Certificate', certificate),

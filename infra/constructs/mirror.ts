@@ -1,18 +1,24 @@
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
-import type { DeployedHandler } from './deployed-handler.ts';
 import { ScheduledFunction } from './scheduled-function.ts';
+import { arnOfQueues } from './stage-queues.ts';
+
+/** Without `sqs:DeleteMessage` of other queues than dead-letter queues. */
+const MIRROR_ACTIONS = [
+  ...['sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility', 'sqs:DeleteMessage'],
+  ...['sqs:GetQueueUrl', 'sqs:GetQueueAttributes', 'sqs:ListMessageMoveTasks'],
+];
 
 export interface MirrorProps extends FunctionSurroundings {
-  readonly handlers: readonly DeployedHandler[];
   readonly scheduleGroup: CfnScheduleGroup;
 }
 
 /** Mirrors the dead-letter queues into the database. */
 export class Mirror extends ScheduledFunction {
-  constructor(scope: Construct, id: string, { handlers, ...surroundings }: MirrorProps) {
+  constructor(scope: Construct, id: string, surroundings: MirrorProps) {
     super(scope, id, {
       ...surroundings,
       name: functionName(surroundings.stage, 'dlq-mirror'),
@@ -21,12 +27,13 @@ export class Mirror extends ScheduledFunction {
       login: surroundings.database.runtime,
       environment: {},
     });
-    const { lambda } = this.function;
-    for (const { queue, deadLetterQueue } of handlers) {
+    const { grantPrincipal: role } = this.function;
+    role.addToPrincipalPolicy(
       // The mirror restores a missing dead letter through the source queue.
-      queue.grantSendMessages(lambda);
-      deadLetterQueue.grantConsumeMessages(lambda);
-      deadLetterQueue.grant(lambda, 'sqs:ListMessageMoveTasks');
-    }
+      new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [arnOfQueues(role, surroundings.stage)] }),
+    );
+    role.addToPrincipalPolicy(
+      new PolicyStatement({ actions: MIRROR_ACTIONS, resources: [arnOfQueues(role, surroundings.stage, '-dlq')] }),
+    );
   }
 }

@@ -2,13 +2,13 @@ import { CfnOutput } from 'aws-cdk-lib';
 import type { DatabaseCluster } from 'aws-cdk-lib/aws-rds';
 import { Construct } from 'constructs';
 import { DATABASE, type DatabaseAccess } from './database.ts';
-import type { DeployedHandler } from './deployed-handler.ts';
 import type { Place } from './network.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
 
 /** What the outputs describe. */
 interface Parts {
-  readonly handlers: readonly DeployedHandler[];
+  /** The URL of every queue, without the name at its end. */
+  readonly queueUrls: string;
   readonly api: { readonly url: string; readonly domainTarget: string | undefined } | undefined;
   readonly operatorPolicy: OperatorPolicy;
   readonly database: DatabaseAccess;
@@ -25,23 +25,15 @@ export interface OutputsProps {
 export class Outputs extends Construct {
   constructor(scope: Construct, id: string, { of, next }: OutputsProps) {
     super(scope, id);
-    const { handlers, api, operatorPolicy, database, place } = of;
+    const { queueUrls, api, operatorPolicy, database, place } = of;
     if (api) this.add('ApiUrl', api.url, 'URL of the HTTP API');
     if (api?.domainTarget !== undefined)
       this.add('ApiDomainTarget', api.domainTarget, 'What the DNS record of apiDomain must point to');
     if (database.cluster) this.addDatabase(database, database.cluster);
     if (database.cluster && place) this.addPlace(place);
-    for (const { plan, queue, deadLetterQueue } of handlers) {
-      const words = plan.name
-        .replace('.', '_for_')
-        .split('_')
-        .map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
-      this.add(`${words.join('')}Queue`, queue.queueUrl, `Queue of ${plan.name}`);
-      this.add(`${words.join('')}DeadLetterQueue`, deadLetterQueue.queueUrl, `Dead-letter queue of ${plan.name}`);
-    }
-    operatorPolicy.policies.forEach(({ managedPolicyArn }, index) => {
-      this.add(`OperatorPolicy${index + 1}`, managedPolicyArn, 'Policy for people who redrive from the AWS console');
-    });
+    this.add('Queues', queueUrls, 'The URL of each queue, without its name such as millrace-<stage>-<handler>-dlq');
+    const { managedPolicyArn } = operatorPolicy.policy;
+    this.add('OperatorPolicy', managedPolicyArn, 'Policy for people who redrive from the AWS console');
     this.add('Next', next, 'Command that compares the deployment with the code');
   }
 

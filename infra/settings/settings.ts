@@ -9,12 +9,10 @@ import { API_SETTINGS, type ApiChoice, readApi } from './api-settings.ts';
 import { type Context, choice, list, number, optional, present, readObject } from './context.ts';
 import { type DatabaseChoice, type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
 import { check, checkEnvironment, checkHandlerSecrets, FORMS, formed } from './setting-values.ts';
+import { readHandlerStacks } from './read-handler-stacks.ts';
 import { chooseStage } from './stages.ts';
 
-/**
- * What alarms notify: an existing topic, or a new one with an email address, and a URL to which EventBridge posts.
- * Without any, alarms have no action.
- */
+/** What alarms notify: an existing topic, or a new one with an email address, and a URL. Without any: nothing. */
 export interface AlarmTarget {
   readonly topicArn?: string;
   readonly email?: string;
@@ -49,6 +47,8 @@ export interface Settings {
   readonly drain: readonly string[];
   /** The stage from which this one takes the database. */
   readonly takeOver: string | undefined;
+  /** Number of nested stacks for the handlers, 1 to 20; undefined for none. It never changes for a stage. */
+  readonly handlerStacks: number | undefined;
   /** `max_connections` of the database, with which the deployment's connections are compared. */
   readonly maxConnections: number | undefined;
   /** How many functions the account can run at once in the region. */
@@ -78,6 +78,7 @@ const NAMES = [
     'accountConcurrency',
     'drain',
     'takeOver',
+    'handlerStacks',
   ],
   ...['database', 'databaseOwnerSecret', 'databaseRuntimeSecret', 'databaseAppSecret'],
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
@@ -125,6 +126,7 @@ function readContext(context: Context, handlers: string): Settings {
     logJobStarts: choice(context, 'logJobStarts', ['on', 'off']) === 'on',
     drain,
     takeOver: takeOver === undefined ? undefined : checkStage(takeOver, 'takeOver'),
+    handlerStacks: readHandlerStacks(context),
     maxConnections: maxConnections === undefined ? undefined : number('maxConnections', maxConnections),
     accountConcurrency: number('accountConcurrency', optional(context, 'accountConcurrency') ?? '1000'),
   };

@@ -43,7 +43,9 @@ export class Deployed {
   statementsOf(functionName: string): Policy['Statement'] {
     const lambda = this.find('AWS::Lambda::Function', 'FunctionName', functionName);
     const { 'Fn::GetAtt': [role] = [] } = (lambda?.Role ?? {}) as { 'Fn::GetAtt'?: string[] };
-    const policies = this.template.findResources('AWS::IAM::Policy', { Properties: { Roles: [{ Ref: role }] } });
-    return Object.values(policies).flatMap(({ Properties }) => (Properties.PolicyDocument as Policy).Statement);
+    const { Policies = [] } = (this.resources[role ?? '']?.Properties ?? {}) as {
+      Policies?: { PolicyDocument: Policy }[];
+    };
+    return Policies.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
   }
 }

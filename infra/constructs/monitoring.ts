@@ -1,0 +1,27 @@
+import type { Construct, IDependable } from 'constructs';
+import { alarmsOf, type WatchedStage } from '../plan/alarms.ts';
+import { dashboardOf } from '../plan/dashboard.ts';
+import type { AlarmTarget } from '../settings/settings.ts';
+import { DeployedAlarms } from './deployed-alarms.ts';
+import { DeployedDashboard } from './deployed-dashboard.ts';
+
+export interface MonitoringProps extends WatchedStage {
+  /** What alarms notify; `false` for no alarms. */
+  readonly target: AlarmTarget | false;
+  readonly after: IDependable;
+  readonly dashboard: boolean;
+  /** Names of the functions of the handlers. */
+  readonly functionNames: readonly string[];
+}
+
+/** Adds the alarms and the dashboard of a stage. */
+export function addMonitoring(scope: Construct, props: MonitoringProps): void {
+  const { target, after, dashboard, functionNames, ...watched } = props;
+  const { stage } = watched;
+  const specs = alarmsOf(watched);
+  const { alarms } = target ? new DeployedAlarms(scope, 'Alarms', { stage, specs, target, after }) : { alarms: [] };
+  if (!dashboard) return;
+  // By name: a reference to each log group would make them outputs of their nested stack.
+  const logGroupNames = functionNames.map((name) => `/aws/lambda/${name}`);
+  new DeployedDashboard(scope, 'Dashboard', { stage, rows: dashboardOf(stage), alarms, logGroupNames });
+}
