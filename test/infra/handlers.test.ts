@@ -113,20 +113,8 @@ describe.each([
 
     expect(logGroup).toMatchObject({ RetentionInDays: 30 });
   });
-
-  it('has both queues in the outputs', () => {
-    const { Outputs } = deployed.template.toJSON();
-
-    const named = Object.values(Outputs as Record<string, { Value: { Ref?: string } }>).map(({ Value }) => Value.Ref);
-
-    expect(named).toEqual(
-      expect.arrayContaining([
-        deployed.idOf('AWS::SQS::Queue', { QueueName: `millrace-prod-${name}` }),
-        deployed.idOf('AWS::SQS::Queue', { QueueName: `millrace-prod-${name}-dlq` }),
-      ]),
-    );
-  });
 });
+
 it('sends the log lines that report the end of a process of each handler, and no others, to the dispatcher', () => {
   const dispatcher = deployed.arnOf('AWS::Lambda::Function', { FunctionName: 'millrace-prod-dispatcher' });
 

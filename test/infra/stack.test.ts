@@ -50,7 +50,6 @@ it('uses wildcards in policies only for the queues of the stage', () => {
 
   const wide = statements.filter((statement) => JSON.stringify([statement.Action, statement.Resource]).includes('*'));
 
-  // A role contains its policy, which would otherwise be a resource for each handler.
   expect(deployed.all('AWS::IAM::Policy')).toEqual([]);
   expect(statements.length).toBeGreaterThan(10);
   const resources = wide.map(
@@ -116,9 +115,10 @@ it('serves the API with a rate limit, an access log and no CORS', () => {
   deployed.template.hasResourceProperties('AWS::ApiGatewayV2::Api', { CorsConfiguration: Match.absent() });
 });
 
-it('outputs the URL of the API and the command to run next', () => {
+it('outputs the URLs of the API and the queues, the operator policy and the command to run next, and no more', () => {
+  expect(Object.keys(deployed.template.toJSON().Outputs as object)).toHaveLength(4);
   deployed.template.hasOutput('Next', { Value: 'npx millrace doctor --stage prod' });
-  deployed.template.hasOutput('ApiUrl', {});
+  for (const name of ['ApiUrl', 'Queues', 'OperatorPolicy']) deployed.template.hasOutput(name, {});
 });
 
 describe('the deploy steps', () => {

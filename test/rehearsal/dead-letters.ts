@@ -22,8 +22,9 @@ export async function sweepNow({ query, cloud }: Deployment): Promise<void> {
 /** Waits for the dead letter's message and returns the ARN of its source queue. The message stays visible. */
 export async function untilDeadMessage(deployment: Deployment): Promise<string | undefined> {
   const client = new SQSClient(deployment.cloud.client);
-  const { RecordingDeadLetterQueue } = await deployment.outputs();
-  const request = { QueueUrl: RecordingDeadLetterQueue, VisibilityTimeout: 0, MessageSystemAttributeNames: ['All'] };
+  const { Queues } = await deployment.outputs();
+  const QueueUrl = `${Queues}millrace-rehearsal-recording-dlq`;
+  const request = { QueueUrl, VisibilityTimeout: 0, MessageSystemAttributeNames: ['All'] };
   const message = await eventually(
     async () => {
       const { Messages = [] } = await client.send(new ReceiveMessageCommand(request as never));
