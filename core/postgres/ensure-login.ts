@@ -1,10 +1,12 @@
+import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
 import type { Database } from './database.ts';
 import { errorCode } from './statement-errors.ts';
 
 /** The roles of which a login can be a member. */
 export type DatabaseRole = 'millrace_app' | 'millrace_operator' | 'millrace_runtime';
 
-// A password cannot be a parameter of CREATE ROLE, and format() quotes it.
+// The verifier of a password cannot be a parameter of CREATE ROLE, and format() quotes it.
 const WRITE_LOGIN = `
   select format(case when exists (select from pg_catalog.pg_roles where rolname = $1)
                   then 'alter role %I login password %L' else 'create role %I login password %L' end,
@@ -22,6 +24,9 @@ const WRITE_LIMITS = `
     join pg_catalog.pg_settings s using (name)`;
 const INSUFFICIENT_PRIVILEGE = '42501';
 
+const ITERATIONS = 4096;
+const derive = promisify(pbkdf2);
+
 /**
  * Creates a login or changes its password, and makes it a member of a role. Requires CREATEROLE. The password of a
  * login that this user may not alter stays unchanged.
@@ -30,9 +35,29 @@ export async function ensureLogin(
   db: Database,
   { name, password, role }: { name: string; password: string; role: DatabaseRole },
 ): Promise<void> {
-  await ifAllowed(execute(db, WRITE_LOGIN, [name, password]));
+  await ifAllowed(execute(db, WRITE_LOGIN, [name, await verifierOf(password)]));
   if (role === 'millrace_runtime') await ifAllowed(execute(db, WRITE_LIMITS, [name]));
   await execute(db, WRITE_GRANT, [role, name]);
+}
+
+/**
+ * Returns what Postgres stores in place of a password (RFC 5802, RFC 7677). The password itself would appear in the log
+ * of the server: always with `log_statement=ddl`, and by default when the server refuses the statement.
+ */
+export async function verifierOf(password: string, salt = randomBytes(16)): Promise<string> {
+  const salted = await derive(prepared(password), salt, ITERATIONS, 32, 'sha256');
+  const keyOf = (text: string) => createHmac('sha256', salted).update(text).digest();
+  const storedKey = createHash('sha256').update(keyOf('Client Key')).digest('base64');
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${storedKey}:${keyOf('Server Key').toString('base64')}`;
+}
+
+// SASLprep (RFC 4013) as `pg` applies it to the password of a login. libpq and the server differ only for a password
+// that this changes and that also contains a character that SASLprep prohibits: they use such a password unchanged.
+const SPACES = /[\u00A0\u1680\u2000-\u200B\u202F\u205F\u3000]/g;
+const IGNORED = /\u00AD|\u034F|\u1806|[\u180B-\u180D]|\u200C|\u200D|\u2060|[\uFE00-\uFE0F]|\uFEFF/g;
+
+function prepared(password: string): string {
+  return password.replace(SPACES, ' ').replace(IGNORED, '').normalize('NFKC');
 }
 
 async function ifAllowed(work: Promise<void>): Promise<void> {

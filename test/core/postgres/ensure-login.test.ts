@@ -1,6 +1,7 @@
+import pg from 'pg';
 import { afterAll, expect, it } from 'vitest';
 import { openDatabase } from '../../../core/postgres/database.ts';
-import { ensureLogin } from '../../../core/postgres/ensure-login.ts';
+import { ensureLogin, verifierOf } from '../../../core/postgres/ensure-login.ts';
 import { createClient, createDatabase } from '../../support/database.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
 
@@ -57,4 +58,42 @@ it('a login of applications keeps the limits of its own statements', async () =>
 
   expect(settings.statement_timeout).toBe('0');
   expect(settings.idle_session_timeout).toBe('0');
+});
+
+const PASSWORDS = [
+  ['letters and digits', 'k8Jq2vXwLm4Rt7Zp'],
+  ['quotes and a backslash', `it's "\\" $1`],
+  ['letters outside ASCII', 'pässwörd'],
+  ['a letter and a combining accent', 'passe\u0301'],
+  ['a ligature, a wide space and a soft hyphen', '\uFB01le\u3000na\u00ADme'],
+  ['an emoji', 'p🔑'],
+  ['what Postgres could store as a verifier', 'md5aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'],
+] as const;
+
+it.each(PASSWORDS.slice(0, -1))('computes the verifier that Postgres computes of %s', async (_what, password) => {
+  const name = `plain_${PASSWORDS.findIndex(([, one]) => one === password)}`;
+  made.push(name);
+  const { rows: statements } = await pool.query(`select format('create role %I password %L', $1::text, $2::text)`, [
+    name,
+    password,
+  ]);
+  await pool.query(statements[0].format);
+  const { rows } = await pool.query('select rolpassword as stored from pg_authid where rolname = $1', [name]);
+  const [, salt = ''] = /^SCRAM-SHA-256\$4096:([^$]+)/.exec(rows[0].stored) ?? [];
+
+  const verifier = await verifierOf(password, Buffer.from(salt, 'base64'));
+
+  expect(verifier).toBe(rows[0].stored);
+});
+
+it.each(PASSWORDS)('logs in with a password of %s', async (_what, password) => {
+  const name = `any_${PASSWORDS.findIndex(([, one]) => one === password)}`;
+  made.push(name);
+
+  await ensureLogin(db, { name, password, role: 'millrace_app' });
+
+  const { hostname: host, port, pathname } = new URL(url);
+  const client = new pg.Client({ host, port: Number(port), database: pathname.slice(1), user: name, password });
+  await client.connect();
+  await client.end();
 });
