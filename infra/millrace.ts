@@ -1,5 +1,4 @@
 import { Annotations, Stack } from 'aws-cdk-lib';
-import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
 import type { HandlerEntry } from '../core/catalog/import-handler.ts';
@@ -8,7 +7,7 @@ import { unreadVariables } from '../core/handler/unread-variables.ts';
 import { checkVariables } from '../core/handler/variables.ts';
 import { ownVersion } from '../core/own-files.ts';
 import { Api } from './constructs/api.ts';
-import { type DatabaseAccess, existingDatabase, newDatabase } from './constructs/database.ts';
+import type { DatabaseAccess } from './constructs/database.ts';
 import { MigrateStep, RegistryStep } from './constructs/deploy-steps.ts';
 import type { FunctionSurroundings } from './constructs/deployed-function.ts';
 import type { DeployedHandler } from './constructs/deployed-handler.ts';
@@ -17,15 +16,15 @@ import { Dispatcher } from './constructs/dispatcher.ts';
 import { type GivenSecrets, HandlerSecrets } from './constructs/handler-secrets.ts';
 import { Mirror } from './constructs/mirror.ts';
 import { addMonitoring } from './constructs/monitoring.ts';
-import { addEndpoints, checkEgress, newPlace, type Place } from './constructs/network.ts';
+import type { Place } from './constructs/network.ts';
 import { OperatorPolicy } from './constructs/operator-policy.ts';
+import { makeSurroundings } from './constructs/surroundings.ts';
 import { readHandlers, usualHandlers } from './handlers.ts';
 import { API_CONCURRENCY, connectionsOf, reserves } from './plan/capacity.ts';
 import { planHandler } from './plan/handler-plan.ts';
 import { checkNamed, unnamedSecrets } from './plan/named-settings.ts';
 import { prove } from './plan/proofs.ts';
-import { verifiesTokens } from './settings/api-settings.ts';
-import type { DatabaseChoice, Egress } from './settings/place-settings.ts';
+import type { Egress } from './settings/place-settings.ts';
 import { checkClaims, checkStage, type Settings, splitSettings } from './settings/settings.ts';
 
 /** Everything but the stage has a default. */
@@ -106,7 +105,7 @@ export class Millrace extends Construct {
     const sources = { settings, notSecret: props.notSecret };
     const plans = entries.map((entry) => planHandler(props.stage, entry, props.variables, sources));
     prove({ ...props, handlers: plans, apiConcurrency: props.api.mode === 'off' ? 0 : API_CONCURRENCY });
-    const surroundings = this.makeSurroundings(props);
+    const surroundings = makeSurroundings(this, props);
     this.database = surroundings.database;
     this.place = surroundings.place;
     const scheduled = {
@@ -142,27 +141,6 @@ export class Millrace extends Construct {
     const found = this.handlers.find(({ plan }) => plan.name === name);
     if (found) return found;
     throw new Error(`no handler ${name}: expected one of ${this.handlers.map(({ plan }) => plan.name).join(', ')}`);
-  }
-
-  private makeSurroundings(props: CompleteProps): FunctionSurroundings {
-    const { stage, architecture, metricsByJobType, database, network, api } = props;
-    const vpc = network.place ? 'given' : database.kind === 'create' ? 'new' : 'none';
-    const egress = checkEgress(network.egress, { vpc, jwt: verifiesTokens(api) });
-    const place = vpc === 'new' ? newPlace(this, egress) : network.place;
-    if (place && egress === 'endpoints') addEndpoints(this, place);
-    return {
-      stage,
-      metricsByJobType,
-      architecture: architecture === 'arm64' ? Architecture.ARM_64 : Architecture.X86_64,
-      database: this.makeDatabase(database, place),
-      ...(place && { place }),
-    };
-  }
-
-  private makeDatabase(choice: DatabaseChoice, place: Place | undefined): DatabaseAccess {
-    if (choice.kind === 'existing') return existingDatabase(this, choice);
-    if (place === undefined) throw new Error('a new database requires a VPC');
-    return newDatabase(this, place);
   }
 
   private makeApi(surroundings: FunctionSurroundings, props: CompleteProps): Api | undefined {

@@ -21,7 +21,7 @@ export interface DatabaseAccess {
   readonly environment: Readonly<Record<string, string>>;
   /** Files to copy beside every bundle: path by name in the asset. */
   readonly beside: Readonly<Record<string, string>>;
-  /** The new cluster, which must exist before a function connects. */
+  /** The new cluster. */
   readonly cluster?: DatabaseCluster;
 }
 

@@ -36,7 +36,7 @@ const MIGRATIONS = 'migrations';
 export class MigrateStep extends Construct {
   constructor(scope: Construct, id: string, { plans, drain, takeOver, before, ...surroundings }: MigrateStepProps) {
     super(scope, id);
-    const { owner, runtime, app, cluster } = surroundings.database;
+    const { owner, runtime, app } = surroundings.database;
     const step = new DeployedFunction(this, 'Function', {
       ...surroundings,
       name: functionName(surroundings.stage, 'migrate'),
@@ -57,8 +57,9 @@ export class MigrateStep extends Construct {
     const timeout = Duration.seconds(OWN_FUNCTIONS.migrate.timeoutSeconds);
     const trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout });
     trigger.executeBefore(...before);
+    // The function does not refer to a route or an endpoint, which take minutes to create.
+    trigger.executeAfter(...surroundings.reached);
     keepTriggerLogs(this);
-    if (cluster) trigger.executeAfter(cluster);
   }
 }
 

@@ -20,6 +20,8 @@ export interface FunctionSurroundings {
   readonly database: DatabaseAccess;
   /** Absent for functions outside a VPC. */
   readonly place?: Place;
+  /** What a function reaches as soon as it is invoked: routes, endpoints, the database and its secrets. */
+  readonly reached: readonly Construct[];
 }
 
 export interface DeployedFunctionProps extends FunctionSurroundings {

@@ -24,8 +24,9 @@ export interface Place {
 const SERVICES = {
   Sqs: InterfaceVpcEndpointAwsService.SQS,
   SecretsManager: InterfaceVpcEndpointAwsService.SECRETS_MANAGER,
-  Lambda: InterfaceVpcEndpointAwsService.LAMBDA,
 };
+/** Only the API invokes a function, the dispatcher. */
+const SERVICES_OF_API = { ...SERVICES, Lambda: InterfaceVpcEndpointAwsService.LAMBDA };
 
 /**
  * Returns the egress to build.
@@ -82,9 +83,10 @@ export function newPlace(scope: Construct, egress: Egress): Place {
 }
 
 /** Adds an endpoint per AWS service that functions call, open to the functions only. */
-export function addEndpoints(scope: Construct, { vpc, subnets, securityGroups }: Place): void {
+export function addEndpoints(scope: Construct, place: Place, { api }: { readonly api: boolean }): void {
+  const { vpc, subnets, securityGroups } = place;
   const group = new Construct(scope, 'Endpoints');
-  for (const [id, service] of Object.entries(SERVICES)) {
+  for (const [id, service] of Object.entries(api ? SERVICES_OF_API : SERVICES)) {
     const endpoint = new InterfaceVpcEndpoint(group, id, {
       vpc,
       service,

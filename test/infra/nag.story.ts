@@ -52,7 +52,7 @@ it.each<[string, Context, Readonly<Record<string, number>>]>([
   [
     'a database in a VPC, and no API',
     { ...EXISTING, ...IN_A_VPC, egress: 'endpoints', api: 'off' },
-    { 'AWS::EC2::VPC': 0, 'AWS::EC2::VPCEndpoint': 3, 'AWS::ApiGatewayV2::Api': 0 },
+    { 'AWS::EC2::VPC': 0, 'AWS::EC2::VPCEndpoint': 2, 'AWS::ApiGatewayV2::Api': 0 },
   ],
 ])('follows the rules of AWS Solutions, or acknowledges exceptions, with %s', async (_case, context, counts) => {
   await expectNoViolation(context, counts);
