@@ -40,7 +40,7 @@ function needlesOf(values: readonly string[]): string[] {
   return long.toSorted((one, other) => other.length - one.length);
 }
 
-/** Returns the forms of a value in texts: as it is, in JSON and in JSON within JSON, in what `inspect` shows, in URLs. */
+/** Returns the forms of a value in texts: as it is, in JSON, in JSON within JSON, in what `inspect` shows, in URLs. */
 function formsOf(value: string): string[] {
   const text = value.toWellFormed();
   const json = inQuotes(JSON.stringify(value));
@@ -76,7 +76,7 @@ function withoutBeginning(part: string, needles: readonly string[]): string {
 const SECRET_MEMBER = /pass|pwd|secret|token|credential|private|key/i;
 
 /**
- * Returns the secret texts in a secret: those of a JSON object, such as that of a database login, or the lines of a text,
+ * Returns the secret texts in a secret: those of a JSON object, such as that of a login, or the lines of a text,
  * because a stack or `inspect` can indent each of them.
  */
 function partsOf(value: string): string[] {

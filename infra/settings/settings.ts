@@ -8,8 +8,8 @@ import { whole } from '../../core/handler/whole.ts';
 import { API_SETTINGS, type ApiChoice, readApi } from './api-settings.ts';
 import { type Context, choice, list, number, optional, present, readObject } from './context.ts';
 import { type DatabaseChoice, type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
-import { check, checkEnvironment, checkHandlerSecrets, FORMS, formed } from './setting-values.ts';
 import { readHandlerStacks } from './read-handler-stacks.ts';
+import { check, checkEnvironment, checkHandlerSecrets, FORMS, formed } from './setting-values.ts';
 import { chooseStage } from './stages.ts';
 
 /** What alarms notify: an existing topic, or a new one with an email address, and a URL. Without any: nothing. */

@@ -138,3 +138,10 @@ it('sends the log lines that report the end of a process of each handler, and no
   const permission = deployed.idOf('AWS::Lambda::Permission', { Principal: 'logs.amazonaws.com' });
   expect(late.every((needed = []) => needed.includes(permission))).toBe(true);
 });
+
+it('reserves concurrency for the dispatcher alone, since the limit of this database is unknown', () => {
+  const functions = deployed.all('AWS::Lambda::Function').map(({ Properties }) => Properties);
+  const reserved = functions.filter((one) => one.ReservedConcurrentExecutions !== undefined);
+
+  expect(reserved).toMatchObject([{ FunctionName: 'millrace-prod-dispatcher', ReservedConcurrentExecutions: 5 }]);
+});

@@ -32,13 +32,6 @@ it.each([
   });
 });
 
-it('reserves concurrency for the dispatcher alone, since the limit of this database is unknown', () => {
-  const functions = deployed.all('AWS::Lambda::Function').map(({ Properties }) => Properties);
-  const reserved = functions.filter((one) => one.ReservedConcurrentExecutions !== undefined);
-
-  expect(reserved).toMatchObject([{ FunctionName: 'millrace-prod-dispatcher', ReservedConcurrentExecutions: 5 }]);
-});
-
 it('uses wildcards in policies only for the queues of the stage', () => {
   // CDK invokes the latest version of a deploy step, whose number is unknown at synthesis.
   const ours = Object.entries(deployed.resources).filter(

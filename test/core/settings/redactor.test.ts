@@ -69,7 +69,7 @@ it('leaves values of fewer than six characters, which occur in other words', () 
   expect(redact('admin 1')).toBe('admin 1');
 });
 
-it('a log replaces secrets in texts, errors and what JSON cannot show, and leaves the names and numbers of Millrace', () => {
+it('a log replaces secrets in texts, errors and what JSON cannot show, and leaves the words of Millrace', () => {
   const { redact } = redactorOf('hunter2', '123456', 'duration_ms');
   const lines: string[] = [];
   const log = openLog((line) => lines.push(line), { bound: 'hunter2' }, { redact });
