@@ -105,8 +105,12 @@ function published(): Map<string, Set<string>> {
   return found;
 }
 
+/** Published only when an attempt is lost: test/infra/alarms.story.ts. */
+const UNPUBLISHED = ['LostAttempts'];
+
 it('the bundles publish every metric of the table, in its namespace, unit and dimensions, and no other', () => {
-  const rows = Object.entries(CLOUDWATCH_METRICS).map(([name, { unit, dimensions, from }]) => {
+  const expected = Object.entries(CLOUDWATCH_METRICS).filter(([name]) => !UNPUBLISHED.includes(name));
+  const rows = expected.map(([name, { unit, dimensions, from }]) => {
     return [name, [JSON.stringify({ namespace: CLOUDWATCH_NAMESPACE, unit, dimensions, from })]];
   });
 

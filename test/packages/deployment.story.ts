@@ -90,7 +90,7 @@ it('deploys the handlers of a project, which name its modules by a path alias', 
     ...['millrace-dev-api', 'millrace-dev-dispatcher', 'millrace-dev-dlq-mirror', 'millrace-dev-migrate'],
     ...['millrace-dev-registry', 'millrace-dev-send_invoice'],
   ]);
-  expect(Object.keys(template.Outputs)).toContain('SendInvoiceQueue');
+  expect(Object.keys(template.Outputs)).toContain('Queues');
 });
 
 it('the bundles name sources by their paths in the project, and contain one copy of the package', async () => {

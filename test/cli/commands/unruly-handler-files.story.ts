@@ -62,7 +62,7 @@ it.each(Object.entries(UNRULY).slice(0, 3))(
 it('doctor reports a file that ends the process', async () => {
   const folder = await projectWith('bad.ts', 'process.exit(0);');
 
-  const expected = await findExpectedStage({ stage: 'prod', handlers: join(folder, 'functions/handlers') });
+  const expected = await findExpectedStage({ stage: 'dev', handlers: join(folder, 'functions/handlers') });
 
   const [sentence] = brokenFiles(expected!.catalog);
   expect(sentence).toBe('functions/handlers/bad.ts: ends the process (exit code 0) while it is imported');
