@@ -84,7 +84,7 @@ it('a synth refuses a setting that looks like a secret, and a secret that is not
   const handlers = [entry('echo', { settings: { API_KEY: 'required' } })];
 
   expect(() => make({ handlers, secrets: { TOKEN }, variables: { API_KEY: 'hunter2' } })).toThrow(
-    /^settings\.API_KEY: expected no secret, .* list it in secrets of its handler, got "\*\*\*"$/,
+    /^settings\.API_KEY: expected no secret, .* list it in secrets of its handler; .* list API_KEY in notSecret, got "\*\*\*"$/,
   );
   expect(() => make({ handlers: [entry('echo', {})], secrets: { TOKEN: 'hunter2' } })).toThrow(
     /^secrets\.TOKEN: expected the full ARN of a secret in Secrets Manager, .*, got "\*\*\*"$/,
