@@ -95,8 +95,7 @@ export function redact(document: unknown, scopes: ReadonlySet<Scope>): unknown {
     if (readers === undefined || (readers !== 'any' && !scopes.has(readers))) return [];
     if (name === 'payload_restricted') return [[name, value === true || !scopes.has('payload:read')]];
     if (name === 'details') return [[name, redactDetails(value, scopes)]];
-    if (isKeyOfPayload(name, value) && !scopes.has('payload:read')) return [[name, 'payload']];
-    return [[name, WHOLE.has(name) ? value : redact(value, scopes)]];
+    return [[name, WHOLE.has(name) ? value : redact(shownKey(name, value, scopes), scopes)]];
   });
   return Object.fromEntries(seen);
 }
@@ -106,6 +105,11 @@ export function isKeyOfPayload(name: string, value: unknown): boolean {
   return name === 'unique_key' && typeof value === 'string' && value.startsWith('payload ');
 }
 
+/** Returns a field without the hash of a payload, unless the caller may read payloads. */
+function shownKey(name: string, value: unknown, scopes: ReadonlySet<Scope>): unknown {
+  return isKeyOfPayload(name, value) && !scopes.has('payload:read') ? 'payload' : value;
+}
+
 /** The details of an event can contain the filter of a redrive, and so a part of an error. */
 function redactDetails(details: unknown, scopes: ReadonlySet<Scope>): unknown {
   if (!isRecord(details)) return details;
@@ -113,7 +117,7 @@ function redactDetails(details: unknown, scopes: ReadonlySet<Scope>): unknown {
     const readers = AUDITED.get(name) ?? READERS.get(name);
     return readers === 'any' || (readers !== undefined && scopes.has(readers));
   });
-  return Object.fromEntries(seen);
+  return Object.fromEntries(seen.map(([name, value]) => [name, shownKey(name, value, scopes)]));
 }
 
 /** Returns whether a value has fields. Times and exact numbers are objects, too, but have no fields. */

@@ -125,13 +125,48 @@ create function millrace.free_keys(job_ids bigint[]) returns void
       for update of u skip locked))
 $$;
 
--- Gives a job that has not been dispatched another payload and other options; returns whether it did.
+-- Frees a key whose job has finished or is gone, for an operator: its period would otherwise keep it. Returns 'freed',
+-- 'held' (an unfinished job holds it: cancel that job, or another transaction is giving it to its own job) or
+-- 'not_found'.
+create function millrace.free_key(job_type text, unique_key text, routing_key text default '') returns text
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
+  as $$
+#variable_conflict use_column
+declare
+  k millrace.unique_keys;
+begin
+  if exists (select from millrace.jobs_live j where j.job_type = free_key.job_type
+      and j.routing_key = free_key.routing_key and j.unique_key = free_key.unique_key and j.unique_until is null) then
+    return 'held';
+  end if;
+  select * into k from millrace.unique_keys u
+    where u.job_type = free_key.job_type and u.routing_key = free_key.routing_key and u.unique_key = free_key.unique_key
+    for update skip locked;
+  if not found then
+    return case when exists (select from millrace.unique_keys u where u.job_type = free_key.job_type
+      and u.routing_key = free_key.routing_key and u.unique_key = free_key.unique_key) then 'held' else 'not_found' end;
+  elsif exists (select from millrace.jobs_live j where j.id = k.job_id) then
+    return 'held';
+  end if;
+  delete from millrace.unique_keys u
+    where u.job_type = k.job_type and u.routing_key = k.routing_key and u.unique_key = k.unique_key;
+  insert into millrace.audit_log (action, job_id, details)
+    values ('free_key', k.job_id, jsonb_build_object('job_type', k.job_type, 'routing_key', k.routing_key,
+      'unique_key', k.unique_key));
+  return 'freed';
+end $$;
+
+-- Gives a job that has not been dispatched another payload and other options; returns whether it did. An error has no
+-- detail: that of Postgres contains the whole row, which another login may have inserted.
 create function millrace.replace_job(
   job_id bigint, payload jsonb, run_at timestamptz, priority integer, max_attempts integer, group_key text,
   traceparent text, start_by timestamptz, on_dead_letter text
 ) returns boolean
   language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
   as $$
+declare
+  told text;
+  broken text;
 begin
   -- The constraint of the table does not measure a job that was claimed once.
   if octet_length(replace_job.payload::text) > 1048576 then
@@ -146,6 +181,9 @@ begin
         on_dead_letter = replace_job.on_dead_letter, updated_at = millrace.clock()
     where j.id = replace_job.job_id and j.status = 'pending' and j.started_at is null;
   return found;
+exception when check_violation then
+  get stacked diagnostics told = message_text, broken = constraint_name;
+  raise exception '%', told using errcode = 'check_violation', constraint = broken;
 end $$;
 
 -- Refuses to change such a key by hand: its row of unique_keys would still hold the former one. A statement trigger
@@ -170,8 +208,9 @@ create trigger refuse_key_change after update on millrace.jobs
 revoke execute on function millrace.key_end(interval, text), millrace.payload_key(jsonb),
   millrace.unique_fault(text, text, interval, text, text), millrace.holds_key(bigint, text, timestamptz),
   millrace.lock_waiting_job(bigint, boolean), millrace.find_key_holder(text, text, text, boolean),
-  millrace.free_keys(bigint[]), millrace.refuse_key_change(),
+  millrace.free_keys(bigint[]), millrace.free_key(text, text, text), millrace.refuse_key_change(),
   millrace.replace_job(bigint, jsonb, timestamptz, integer, integer, text, text, timestamptz, text) from public;
 grant execute on function millrace.payload_key(jsonb) to millrace_app, millrace_runtime;
+grant execute on function millrace.free_key(text, text, text) to millrace_operator, millrace_runtime;
 grant execute on function millrace.holds_key(bigint, text, timestamptz), millrace.free_keys(bigint[])
   to millrace_runtime;

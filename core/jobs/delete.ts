@@ -10,17 +10,24 @@ export type DeleteAnswer =
   /** No job has this id. */
   | 'not_found';
 
-// A job settled after this statement began is in neither partition of its snapshot; the next call finds the job.
+// A job settled after this statement began is in neither partition of its snapshot; the next call finds the job. An
+// unfinished job gives its key back, as a cancelled one does: no other job would be inserted, and none would run.
 const DELETE_JOB = `
   with waiting as materialized (
     select id from millrace.jobs_live
       where id = $1::bigint and status in ('pending', 'failed', 'dead_letter') for update skip locked
   ), gone as (
-    delete from millrace.jobs_live j using waiting w where j.id = w.id returning j.id, j.job_type, j.status
+    delete from millrace.jobs_live j using waiting w where j.id = w.id
+      returning j.id, j.job_type, j.routing_key, j.unique_key, j.status
+  ), freed as (
+    -- Other keys end with their job. No other transaction locks the row of a key that is still held.
+    delete from millrace.unique_keys k using gone g
+      where k.job_type = g.job_type and k.routing_key = g.routing_key and k.unique_key = g.unique_key
+        and k.job_id = g.id and k.until = 'period' and k.ends_at > millrace.clock()
   ), gone_finished as (
     delete from millrace.jobs_finished where id = $1::bigint returning id, job_type, status
   ), deleted as (
-    select * from gone union all select * from gone_finished
+    select id, job_type, status from gone union all select * from gone_finished
   ), forgotten as (
     delete from millrace.job_attempts a using deleted d where a.job_id = d.id
   ), asked as (

@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import type { Scope } from '../../core/access/scopes.ts';
 import { openApi } from './world.ts';
 
-const { ask } = await openApi();
+const { ask, pool } = await openApi();
 /** The key of a payload that can be guessed: there are ten thousand of them. */
 const key = `payload ${createHash('sha256').update('{"pin": "4711"}').digest('hex')}`;
 let id: string;
@@ -41,3 +41,18 @@ it.each<[string, object | undefined, Scope]>([
     expect([allowed.status, allowed.body.items.length]).toEqual([200, 1]);
   },
 );
+
+it('an audit event of such a key shows it to callers with payload:read only', async () => {
+  const { routing_key: routingKey, job_type: type } = (await ask(`/jobs/${id}`)).body;
+  const old = `insert into millrace.unique_keys values ($1, $2, $3, 0, 'period', now() + interval '1 day')`;
+  await pool.query('update millrace.jobs_live set unique_key = null where id = $1', [id]);
+  await pool.query(old, [type, routingKey, key]);
+  await pool.query('select millrace.free_key($1, $2, $3)', [type, key, routingKey]);
+
+  const seenBy = async (scopes: readonly Scope[]) =>
+    (await ask('/admin/audit?action=free_key', { scopes })).body.items[0].details;
+
+  expect(await seenBy(['audit:read'])).toEqual({ job_type: type, routing_key: routingKey });
+  expect(await seenBy(['audit:read', 'jobs:read'])).toMatchObject({ unique_key: 'payload' });
+  expect(await seenBy(['audit:read', 'jobs:read', 'payload:read'])).toMatchObject({ unique_key: key });
+});

@@ -70,6 +70,8 @@ const allowed: [string, readonly Who[]][] = [
   [`select millrace.retry($job)`, ['operator', 'runtime']],
   [`select millrace.redrive(array[$job], array[null::bigint], 'x')`, ['runtime']],
   [`select millrace.finish_cancelled(array[$job]::bigint[], 'x')`, ['runtime']],
+  [`select millrace.free_key('mail', 'k')`, ['operator', 'runtime']],
+  [`select millrace.free_keys(array[$job]::bigint[])`, ['runtime']],
   [`select millrace.prune_slot(3::smallint, '7 days')`, ['runtime']],
   [`select millrace.analyze_jobs()`, ['runtime']],
   [`select millrace.renew_epoch()`, ['runtime']],
