@@ -7,7 +7,7 @@ import { type DoctorOptions, type ExpectedStage, findExpectedStage, knowsJobs } 
 import type { Finding } from '../doctor/findings.ts';
 import { action, examples } from '../options/action.ts';
 import { toJson } from '../screen/json.ts';
-import { print, printRows, suggest, warn } from '../screen/terminal.ts';
+import { canSuggest, print, printRows, suggest, warn } from '../screen/terminal.ts';
 
 /** `millrace doctor` */
 export function addDoctor(program: Command): void {
@@ -28,20 +28,18 @@ export function addDoctor(program: Command): void {
         const findings = await examine(options);
         const wrong = findings.filter(({ ok }) => !ok);
         if (options.json) print(toJson({ checks: findings }));
-        else
-          printRows(
-            ['', 'CHECK', 'RESULT'],
-            findings.map(({ check, ok, detail, next }) => [
-              ok ? 'OK' : 'FAIL',
-              check,
-              ok || next === undefined ? detail : `${detail}: ${next}`,
-            ]),
-          );
+        else printRows(['', 'CHECK', 'RESULT'], findings.map(rowOf));
         const next = wrong.find((finding) => finding.next !== undefined)?.next;
         if (next !== undefined) suggest(next);
         return wrong.length > 0 ? EXIT.checkFailed : EXIT.done;
       }),
     );
+}
+
+/** Returns the row of a finding, with what to do if its check failed. */
+export function rowOf({ check, ok, detail, next }: Finding): readonly string[] {
+  const todo = ok || next === undefined || !canSuggest(next) ? '' : `: ${next}`;
+  return [ok ? 'OK' : 'FAIL', check, detail + todo];
 }
 
 async function examine(options: DoctorOptions): Promise<Finding[]> {

@@ -6,18 +6,21 @@ import { counted } from '../screen/progress.ts';
 /** More ids would hide the rest of the line; `--json` has all. */
 const MOST_IDS = 5;
 
-/** Returns the filter of a redrive as the options of `millrace redrive`, to repeat it. */
+/**
+ * Returns the filter of a redrive as the options of `millrace redrive`, to repeat it. Every value is quoted: another
+ * operator, or an API, chose it.
+ */
 export function filterFlags(filter: RedriveFilter, mostIds = MOST_IDS): string {
   const { job_type: types, routing_key: key, id: ids = [], since, until, error, group, limit, all, too_large } = filter;
   if (too_large) return '(too large to list)';
   const flags = [
-    types && `--job-type ${types.join(',')}`,
+    types && `--job-type ${quoted(types.join(','))}`,
     key !== undefined && `--routing-key ${quoted(key)}`,
-    ids.length > 0 && `--id ${ids.slice(0, mostIds).join(',')}${ids.length > mostIds ? moreOf(ids) : ''}`,
-    since && `--since ${since}`,
-    until && `--until ${until}`,
+    ids.length > 0 && `--id ${quoted(ids.slice(0, mostIds).join(','))}${ids.length > mostIds ? moreOf(ids) : ''}`,
+    since && `--since ${quoted(since)}`,
+    until && `--until ${quoted(until)}`,
     error && `--error ${quoted(error)}`,
-    group && `--group ${group}`,
+    group && `--group ${quoted(group)}`,
     all && '--all',
     limit !== undefined && `--limit ${limit}`,
   ];

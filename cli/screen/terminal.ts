@@ -37,11 +37,16 @@ export function printHint(text: string): void {
 const PLAIN_COMMAND = /^npx [\w .,:/=-]+$/;
 
 /**
- * Suggests the next command, or what to do. A command with a value of a database or of an API that a shell would read
- * as more than a word is not shown, because the reader may run it unread.
+ * Returns whether what to do next can be shown. A command with a value of a database or of an API that a shell would
+ * read as more than a word cannot, because the reader may run it unread.
  */
+export function canSuggest(next: string): boolean {
+  return !next.startsWith('npx ') || PLAIN_COMMAND.test(next);
+}
+
+/** Suggests the next command, or what to do, if it can be shown. */
 export function suggest(next: string): void {
-  if (!next.startsWith('npx ') || PLAIN_COMMAND.test(next)) printHint(`Next: ${next}`);
+  if (canSuggest(next)) printHint(`Next: ${next}`);
 }
 
 export function isTable(): boolean {
