@@ -208,7 +208,11 @@ begin
     raise exception 'enqueue_many: expected a JSON array of jobs, got %', coalesce(jsonb_typeof(enqueue_many.jobs), 'null')
       using errcode = 'invalid_parameter_value';
   end if;
-  select format('enqueue_many: job %s: expected an object with job_type, got %s', e.ord - 1, left(e.value::text, 80))
+  -- Applications and Postgres log the error, so it contains no part of a payload.
+  select format('enqueue_many: job %s: expected an object with job_type, got %s', e.ord - 1,
+      case jsonb_typeof(e.value) when 'object'
+        then coalesce('an object whose job_type is of type ' || jsonb_typeof(e.value -> 'job_type'), 'one without it')
+        else jsonb_typeof(e.value) end)
     into unknown from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord)
     where jsonb_typeof(e.value) <> 'object' or jsonb_typeof(e.value -> 'job_type') is distinct from 'string' limit 1;
   if unknown is null then

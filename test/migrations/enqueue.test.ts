@@ -110,8 +110,8 @@ describe('millrace.enqueue_many', () => {
 
   it.each([
     [{ job_type: 'mail' }, 'expected a JSON array of jobs, got object'],
-    [[{ job_type: 'mail' }, 7], 'job 1: expected an object with job_type, got 7'],
-    [[{ job_type: 'mail' }, { payload: {} }], 'job 1: expected an object with job_type'],
+    [[{ job_type: 'mail' }, 7], 'job 1: expected an object with job_type, got number'],
+    [[{ job_type: 'mail' }, { payload: {} }], 'job 1: expected an object with job_type, got one without it'],
     [[{ job_type: 'mail' }, { job_type: 'mail', status: 'running' }], 'job 1: unknown key status'],
     [[{ job_type: 'mail' }, { job_type: 'mail', priority: 12 }], 'priority is 0 to 9'],
     [[{ job_type: 'mail', priority: 99_999 }], 'priority is 0 to 9'],
@@ -123,6 +123,18 @@ describe('millrace.enqueue_many', () => {
     await expect(many(jobs)).rejects.toThrow(message);
 
     expect(await rows('id')).toEqual([]);
+  });
+
+  it.each([
+    [{ payload: { card: '4111' } }, 'got one without it'],
+    [{ job_type: 7, payload: { card: '4111' } }, 'got an object whose job_type is of type number'],
+    [{ job_type: null, payload: { card: '4111' } }, 'got an object whose job_type is of type null'],
+    [['card 4111'], 'got array'],
+    ['card 4111', 'got string'],
+  ])('names %j by its type, because logs contain the error', async (job, got) => {
+    const error = await many([job]).catch((thrown: Error) => thrown);
+
+    expect(error).toMatchObject({ message: `enqueue_many: job 0: expected an object with job_type, ${got}` });
   });
 
   it('inserts all jobs with new keys in one statement, because each statement has a cost of its own', async () => {
