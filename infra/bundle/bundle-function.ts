@@ -15,6 +15,7 @@ import {
   definitionsSource,
   handlerAlias,
 } from './options.ts';
+import { withStableNames } from './stable-names.ts';
 import { projectOf } from './tsconfig.ts';
 
 export interface FunctionBundle {
@@ -76,12 +77,9 @@ export function bundleFunction(
   const { outputFiles, metafile } = build(request, bundleOptions(nativeModules, source));
   const handler = alias?.[handlerAlias];
   refuseMachineCode(Object.keys(metafile.inputs), root, handler && `${relative(project, handler)}: `);
-  for (const { path, contents, text } of outputFiles) {
-    const target = join(folder, basename(path));
-    writeFileSync(
-      target,
-      path.endsWith('.map') ? withoutFolder(text, root, dirname(Object.values(written)[0] ?? '')) : contents,
-    );
+  const generatedIn = dirname(Object.values(written)[0] ?? '');
+  for (const [name, text] of withStableNames(outputFiles, metafile)) {
+    writeFileSync(join(folder, name), name.endsWith('.map') ? withoutFolder(text, root, generatedIn) : text);
   }
   for (const [name, path] of Object.entries(beside)) copy(resolve(path), join(folder, name));
   const loaded = onlySchemas ? importedAtStart(metafile, nativeModules) : nativeModules;
