@@ -14,8 +14,8 @@ import {
   definitionsAlias,
   definitionsSource,
   handlerAlias,
+  handlerFiles,
 } from './options.ts';
-import { withStableNames } from './stable-names.ts';
 import { projectOf } from './tsconfig.ts';
 
 export interface FunctionBundle {
@@ -39,6 +39,7 @@ export interface FunctionBundle {
 export function apiBundle(plans: readonly HandlerPlan[]): FunctionBundle {
   return {
     entry: apiEntry,
+    alias: handlerFiles(plans),
     generated: { [catalogAlias]: catalogSource(plans) },
     nativeModules: [...new Set(plans.flatMap(({ nativeModules }) => nativeModules))],
     onlySchemas: true,
@@ -77,9 +78,12 @@ export function bundleFunction(
   const { outputFiles, metafile } = build(request, bundleOptions(nativeModules, source));
   const handler = alias?.[handlerAlias];
   refuseMachineCode(Object.keys(metafile.inputs), root, handler && `${relative(project, handler)}: `);
-  const generatedIn = dirname(Object.values(written)[0] ?? '');
-  for (const [name, text] of withStableNames(outputFiles, metafile)) {
-    writeFileSync(join(folder, name), name.endsWith('.map') ? withoutFolder(text, root, generatedIn) : text);
+  for (const { path, contents, text } of outputFiles) {
+    const target = join(folder, basename(path));
+    writeFileSync(
+      target,
+      path.endsWith('.map') ? withoutFolder(text, root, dirname(Object.values(written)[0] ?? '')) : contents,
+    );
   }
   for (const [name, path] of Object.entries(beside)) copy(resolve(path), join(folder, name));
   const loaded = onlySchemas ? importedAtStart(metafile, nativeModules) : nativeModules;

@@ -50,15 +50,29 @@ export const handlerAlias = '#handler';
 export const apiEntry = 'functions/api';
 export const catalogAlias = '#catalog';
 
+interface HandlerFile {
+  readonly name: string;
+  /** Absolute path. */
+  readonly file: string;
+}
+
+const handlerSpecifier = (name: string) => `#catalog-handlers/${name}`;
+
 /**
- * Returns the source of `#catalog`: each handler file, by absolute path, is imported when the API first requires it. In
- * a bundle it is a module of its own, so neither its size nor an error in it affects the start of the API.
+ * Returns the source of `#catalog`: each handler file is imported when the API first requires it. In a bundle it is a
+ * module of its own, so neither its size nor an error in it affects the start of the API. The source contains no path,
+ * because a source map contains the lengths of its lines: `handlerFiles` has the paths.
  */
-export function catalogSource(handlers: readonly { readonly name: string; readonly file: string }[]): string {
+export function catalogSource(handlers: readonly HandlerFile[]): string {
   const members = handlers.map(
-    ({ name, file }) => `  ${JSON.stringify(name)}: () => import(${JSON.stringify(file)}),\n`,
+    ({ name }) => `  ${JSON.stringify(name)}: () => import(${JSON.stringify(handlerSpecifier(name))}),\n`,
   );
   return `export default {\n${members.join('')}};\n`;
+}
+
+/** Returns the files of the specifiers in `#catalog`. */
+export function handlerFiles(handlers: readonly HandlerFile[]): Record<string, string> {
+  return Object.fromEntries(handlers.map(({ name, file }) => [handlerSpecifier(name), file]));
 }
 
 /** Specifier of the handlers' definitions as data, in the functions that read them without their code. */

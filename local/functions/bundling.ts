@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { functionName } from '../../core/handler/naming.ts';
 import { ownModule } from '../../core/own-files.ts';
-import { apiEntry, catalogAlias, catalogSource } from '../../infra/bundle/options.ts';
+import { apiEntry, catalogAlias, catalogSource, handlerFiles } from '../../infra/bundle/options.ts';
 import { STAGE } from '../state.ts';
 import { buildBundle } from './build-bundle.ts';
 import { type BundledHandler, type HandlerFolders, openBundler, type ReadingHandlers } from './handler-bundles.ts';
@@ -49,7 +49,7 @@ function openApiBundler(folder: string): Bundling['api'] {
     await writeFile(catalog, catalogSource(handlers));
     const entry = ownModule(apiEntry);
     const nativeModules = handlers.flatMap(({ definition }) => definition.nativeModules ?? []);
-    const alias = { [catalogAlias]: catalog };
+    const alias = { [catalogAlias]: catalog, ...handlerFiles(handlers) };
     const { files } = await buildBundle({ entry, outFile: bundle, alias, nativeModules, splitting: true });
     const kept = new Set([...files, ...before, basename(catalog)]);
     const old = (await readdir(own)).filter((name) => !kept.has(name));
