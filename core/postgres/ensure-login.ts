@@ -1,6 +1,6 @@
 import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { Database } from './database.ts';
+import type { Database, Queryable } from './database.ts';
 import { errorCode } from './statement-errors.ts';
 
 /** The roles of which a login can be a member. */
@@ -35,9 +35,11 @@ export async function ensureLogin(
   db: Database,
   { name, password, role }: { name: string; password: string; role: DatabaseRole },
 ): Promise<void> {
-  await ifAllowed(execute(db, WRITE_LOGIN, [name, await verifierOf(password)]));
-  if (role === 'millrace_runtime') await ifAllowed(execute(db, WRITE_LIMITS, [name]));
-  await execute(db, WRITE_GRANT, [role, name]);
+  const run = (text: string, values: readonly string[]) => db.transaction((tx) => runWritten(tx, text, values));
+  const verifier = await verifierOf(password);
+  await ifAllowed(run(WRITE_LOGIN, [name, verifier]));
+  if (role === 'millrace_runtime') await ifAllowed(run(WRITE_LIMITS, [name]));
+  await run(WRITE_GRANT, [role, name]);
 }
 
 /**
@@ -60,15 +62,15 @@ function prepared(password: string): string {
   return password.replace(SPACES, ' ').replace(IGNORED, '').normalize('NFKC');
 }
 
-async function ifAllowed(work: Promise<void>): Promise<void> {
+/** Waits for work on a login, without an error if another login has created it and manages its rights. */
+export async function ifAllowed(work: Promise<void>): Promise<void> {
   await work.catch((error: unknown) => {
     if (errorCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
   });
 }
 
-async function execute(db: Database, text: string, values: readonly string[]): Promise<void> {
-  await db.transaction(async (tx) => {
-    const { rows } = await tx.query<{ statement: string }>(text, values);
-    await tx.query(rows[0]?.statement ?? '');
-  });
+/** Runs the statement that `text` selects: a name or a password cannot be a parameter of statements on roles. */
+export async function runWritten(tx: Queryable, text: string, values: readonly string[]): Promise<void> {
+  const { rows } = await tx.query<{ statement: string }>(text, [...values]);
+  await tx.query(rows[0]?.statement ?? '');
 }

@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '../postgres/database.ts';
-import { errorCode } from '../postgres/statement-errors.ts';
+import { ifAllowed, runWritten } from '../postgres/ensure-login.ts';
 
 /**
  * Roles belong to the server: a login that a deployment has made for one database is a member of the same roles in the
@@ -9,10 +9,8 @@ const WRITE_MARK = `
   select format('comment on role %I is %L', $1::text,
                 'Millrace: login of the database ' || current_database()) as statement`;
 const WRITE_ADMISSION = `select format('grant usage on schema millrace to %I', $1::text) as statement`;
-const WRITE_CLOSING = `
-  select 'revoke usage on schema millrace from millrace_app, millrace_operator, millrace_runtime' as statement`;
+const CLOSE = 'revoke usage on schema millrace from millrace_app, millrace_operator, millrace_runtime';
 const FIND_SCHEMA = `select from pg_catalog.pg_namespace where nspname = 'millrace'`;
-const INSUFFICIENT_PRIVILEGE = '42501';
 
 // A login that can become the owner of the schema can do everything in it, with or without USAGE.
 const FIND_OTHERS = `
@@ -69,18 +67,15 @@ export async function isFresh(db: Queryable): Promise<boolean> {
  */
 export async function keepApart(db: Database, logins: readonly string[], fresh: boolean): Promise<OtherStages> {
   for (const login of logins) {
-    await execute(db, WRITE_MARK, [login]).catch((error: unknown) => {
-      // Another login has created this one, and manages its rights.
-      if (errorCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
-    });
+    await ifAllowed(db.transaction((tx) => runWritten(tx, WRITE_MARK, [login])));
   }
   const others = (await readOthers(db)).filter(({ login }) => !logins.includes(login));
   const known = fresh ? [] : others.filter((one) => !one.foreign && !one.isOwner && one.canUse);
   await db.transaction(async (tx) => {
     for (const login of [...logins, ...(isShared(others) ? known.map((one) => one.login) : [])]) {
-      await executeIn(tx, WRITE_ADMISSION, [login]);
+      await runWritten(tx, WRITE_ADMISSION, [login]);
     }
-    if (isShared(others)) await executeIn(tx, WRITE_CLOSING, []);
+    if (isShared(others)) await tx.query(CLOSE);
   });
   return findOtherStages(db, logins);
 }
@@ -114,13 +109,4 @@ function isShared(others: readonly Other[]): boolean {
 
 async function readOthers(db: Queryable): Promise<Other[]> {
   return (await db.query<Other>(FIND_OTHERS)).rows;
-}
-
-async function execute(db: Database, text: string, values: readonly unknown[]): Promise<void> {
-  await db.transaction((tx) => executeIn(tx, text, values));
-}
-
-async function executeIn(tx: Queryable, text: string, values: readonly unknown[]): Promise<void> {
-  const { rows } = await tx.query<{ statement: string }>(text, [...values]);
-  await tx.query(rows[0]?.statement ?? '');
 }
