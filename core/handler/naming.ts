@@ -44,6 +44,11 @@ export function functionName(stage: string, part: OwnFunction): string {
   return `millrace-${stage}-${part}`;
 }
 
+/** Returns the name of the log group of a function: the one that Lambda uses by itself. */
+export function logGroupName(functionName: string): string {
+  return `/aws/lambda/${functionName}`;
+}
+
 /** The alias that SQS invokes in place of a function with provisioned concurrency, which only a version can have. */
 export const LIVE_ALIAS = 'live';
 

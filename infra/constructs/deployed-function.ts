@@ -5,6 +5,7 @@ import { type Architecture, type FunctionProps, Function as LambdaFunction, Runt
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { logGroupName } from '../../core/handler/naming.ts';
 import { bundleFunction, type FunctionBundle } from '../bundle/bundle-function.ts';
 import { bundleEnvironment, handlerExport } from '../bundle/options.ts';
 import { acknowledge } from './acknowledge.ts';
@@ -50,7 +51,7 @@ export class DeployedFunction extends Construct implements IGrantable {
     super(scope, id);
     const { name, stage, place, database, login, bundle } = props;
     this.logGroup = new LogGroup(this, 'Logs', {
-      logGroupName: `/aws/lambda/${name}`,
+      logGroupName: logGroupName(name),
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: RemovalPolicy.DESTROY,
     });

@@ -6,7 +6,7 @@ import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
 import type { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
 import type { DispatchMode } from '../../core/dispatch/dispatcher.ts';
-import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
+import { functionName, logGroupName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import { END_WORDS } from '../../core/run/process-end.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
@@ -54,7 +54,7 @@ export class Dispatcher extends ScheduledFunction {
       principal: 'logs.amazonaws.com',
       sourceAccount: Stack.of(this).account,
       sourceArn: Stack.of(this).formatArn({
-        ...{ service: 'logs', resource: 'log-group', resourceName: `/aws/lambda/millrace-${stage}-*` },
+        ...{ service: 'logs', resource: 'log-group', resourceName: logGroupName(`millrace-${stage}-*`) },
         arnFormat: ArnFormat.COLON_RESOURCE_NAME,
       }),
     });

@@ -1,4 +1,5 @@
 import type { Construct, IDependable } from 'constructs';
+import { logGroupName } from '../../core/handler/naming.ts';
 import { alarmsOf, type WatchedStage } from '../plan/alarms.ts';
 import { dashboardOf } from '../plan/dashboard.ts';
 import type { AlarmTarget } from '../settings/settings.ts';
@@ -22,6 +23,6 @@ export function addMonitoring(scope: Construct, props: MonitoringProps): void {
   const { alarms } = target ? new DeployedAlarms(scope, 'Alarms', { stage, specs, target, after }) : { alarms: [] };
   if (!dashboard) return;
   // By name: a reference to each log group would make them outputs of their nested stack.
-  const logGroupNames = functionNames.map((name) => `/aws/lambda/${name}`);
+  const logGroupNames = functionNames.map(logGroupName);
   new DeployedDashboard(scope, 'Dashboard', { stage, rows: dashboardOf(stage), alarms, logGroupNames });
 }
