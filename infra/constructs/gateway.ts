@@ -86,12 +86,10 @@ function addRoutes(gateway: HttpApi, lambda: IFunction, authorizer: IHttpRouteAu
     gateway.addRoutes({ path, methods: [HttpMethod.ANY], integration, ...(by && { authorizer: by }) });
   for (const path of ['/', '/{proxy+}']) add(path, authorizer);
   if (authorizer) for (const path of OPEN_PATHS) add(path, new HttpNoneAuthorizer());
-  const open = authorizer ? 'These routes show health and documentation, without data.' : undefined;
-  acknowledge(
-    gateway,
-    'APIG4',
-    open ?? 'The function authenticates every request except those for its health and its OpenAPI document.',
-  );
+  const reason = authorizer
+    ? 'These routes show health and documentation, without data.'
+    : 'The function authenticates every request except those for its health and its OpenAPI document.';
+  acknowledge(gateway, 'APIG4', reason);
 }
 
 function newLog(scope: Construct, stage: string): LogGroup {

@@ -7,7 +7,7 @@ import {
 } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 
-/** The role of a function, which contains its policy: CDK makes a resource of it, and of what exceeds its limit. */
+/** The role of a function with its policy in it, of which CDK would otherwise make another resource. */
 export class InlineRole extends Role {
   private readonly document: PolicyDocument;
 

@@ -12,7 +12,7 @@ const OTHER_CONCURRENCY = 2;
 /** What the dispatcher and the API require at least, in an account that is too small for reservations. */
 const LEAST = { dispatcher: 2, api: 1 };
 /** `max_connections` of Aurora Serverless v2 with at most 8 ACUs is 1669. */
-const NEW_DATABASE_CONNECTIONS = 1669;
+export const NEW_DATABASE_CONNECTIONS = 1669;
 
 /** What limits a stage: concurrent invocations in the account and region, and connections. */
 export interface Capacity {

@@ -1,12 +1,11 @@
 import { functionName, scheduleGroupName } from '../../core/handler/naming.ts';
 import { type AlarmSpec, functionMetric, type MetricSpec, MOSTLY, ONCE } from './alarm.ts';
+import { NEW_DATABASE_CONNECTIONS } from './capacity.ts';
 
 const MINUTE = 60;
 const FIVE_MINUTES = 300;
 const HOUR = 3600;
 const FAILED_REQUESTS = 5;
-/** `max_connections` of Aurora Serverless v2 with at most 8 capacity units. */
-const MOST_CONNECTIONS = 1669;
 const NEARLY = 0.8;
 const BUSY_PERCENT = 90;
 const STORED_BYTES = 100 * 1024 ** 3;
@@ -73,8 +72,8 @@ export function databaseAlarms(stage: string, DBClusterIdentifier: string): Alar
   return [
     {
       ...{ ...ticket, name: `millrace-${stage}-database-connections`, ...of('DatabaseConnections', FIVE_MINUTES) },
-      ...{ threshold: Math.floor(NEARLY * MOST_CONNECTIONS), datapoints: 2, periods: 3 },
-      meaning: `The database uses more than 80 % of its ${MOST_CONNECTIONS} connections.`,
+      ...{ threshold: Math.floor(NEARLY * NEW_DATABASE_CONNECTIONS), datapoints: 2, periods: 3 },
+      meaning: `The database uses more than 80 % of its ${NEW_DATABASE_CONNECTIONS} connections.`,
     },
     {
       ...{ ...ticket, name: `millrace-${stage}-database-busy`, ...of('ACUUtilization', FIVE_MINUTES) },
