@@ -83,7 +83,7 @@ export function signatureFailure(error: unknown): CommandFailure {
 }
 
 const SQS_REFUSALS: readonly Refusal[] = [
-  [/Region is missing|Region not accepted/, EXIT.refused, 'the AWS region is unknown: set AWS_REGION'],
+  NO_REGION,
   [
     /AccessDenied|InvalidClientTokenId|UnrecognizedClient|SignatureDoesNotMatch|InvalidAccessKeyId|InvalidSecurity/,
     ...([
