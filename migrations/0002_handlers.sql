@@ -42,7 +42,8 @@ create table millrace.removed_handlers (
 grant select, insert, update, delete on millrace.removed_handlers to millrace_runtime;
 grant select on millrace.removed_handlers to millrace_operator;
 
--- The highest claim number that has started. A separate table, for each handler that was ever deployed, because the claim locks the rows of `handlers`.
+-- The highest claim number that has started, for each handler that was ever deployed. A separate table, because the
+-- claim locks the rows of `handlers`.
 create table millrace.handler_starts (
   job_type text not null,
   routing_key text not null,

@@ -10,9 +10,9 @@ import type { Outcome } from '../../../core/outcome.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { historyPrunes } from '../../../core/upkeep/prune.ts';
-import { type Costs, openWatched, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
+import { type Costs, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
-import { countInto, DUE, fill, findWorseTwice, momentsOf } from './moments.ts';
+import { countInto, DUE, fill, findWorseTwice, measureIn, momentsOf } from './moments.ts';
 
 const engine = await openEngine();
 const { pool, db, test } = engine;
@@ -120,14 +120,7 @@ async function measure(session: WatchedSession): Promise<Record<string, Costs>> 
   return costs;
 }
 
-/** Measures in a session of its own, which has run each statement before. */
-async function measureAlone(): Promise<Record<string, Costs>> {
-  const session = await openWatched(test);
-  await warmUp(session);
-  const costs = await measure(session);
-  await session.close();
-  return costs;
-}
+const measureAlone = () => measureIn(test, warmUp, measure);
 
 const MOST_FILTERED_ROWS = 5;
 

@@ -10,10 +10,10 @@ import { openLog } from '../../../core/log.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { advance } from '../../../core/postgres/step.ts';
 import { upkeepSteps } from '../../../core/upkeep/upkeep.ts';
-import { type Costs, openWatched, plansOf, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
+import { type Costs, plansOf, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 import { stillTime } from '../../support/still-time.ts';
-import { countInto, DUE, fill, findWorseTwice, momentsOf } from './moments.ts';
+import { countInto, DUE, fill, findWorseTwice, measureIn, momentsOf } from './moments.ts';
 
 const engine = await openEngine();
 const { pool, db, test } = engine;
@@ -90,14 +90,7 @@ async function warmUp({ db: session }: WatchedSession): Promise<void> {
   await pool.query(EMPTY);
 }
 
-/** Measures in a session of its own, which has run each statement before. */
-async function measureAlone(): Promise<Record<string, Costs>> {
-  const session = await openWatched(test);
-  await warmUp(session);
-  const costs = await measure(session);
-  await session.close();
-  return costs;
-}
+const measureAlone = () => measureIn(test, warmUp, measure);
 
 /** Statements may compare each row of a batch of 100 with the others of the batch. */
 const MOST_FILTERED_ROWS = 110;

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { createClient } from '../../support/database.ts';
-import type { Costs, WatchedSession } from '../../support/plans.ts';
+import { type Costs, openWatched, type WatchedSession } from '../../support/plans.ts';
 import type { Engine } from '../../support/runtime-engine.ts';
 
 /** Jobs that are due when a statement is measured. */
@@ -49,6 +49,19 @@ export function countInto(costs: Record<string, Costs>, session: WatchedSession)
     const { pages, filteredRows } = await session.costs(work);
     costs[name] = { pages: Math.round(pages / jobs), filteredRows: Math.round(filteredRows / jobs) };
   };
+}
+
+/** Measures in a session of its own, which `warmUp` lets run each statement before. */
+export async function measureIn(
+  test: Engine['test'],
+  warmUp: (session: WatchedSession) => Promise<void>,
+  measure: (session: WatchedSession) => Promise<Record<string, Costs>>,
+): Promise<Record<string, Costs>> {
+  const session = await openWatched(test);
+  await warmUp(session);
+  const costs = await measure(session);
+  await session.close();
+  return costs;
 }
 
 type CostsByName = Readonly<Record<string, Costs>>;
