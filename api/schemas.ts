@@ -12,7 +12,7 @@ import { MOST_SKIPPED } from './paging.ts';
 export const Id = z
   .string()
   .regex(/^[1-9]\d{0,18}$/, 'expected an id: a whole number from 1')
-  .refine((id) => !/^\d+$/.test(id) || BigInt(id) <= LARGEST_ID, 'is larger than the largest id')
+  .refine((id) => !/^\d+$/.test(id) || (id.length <= 19 && BigInt(id) <= LARGEST_ID), 'is larger than the largest id')
   .meta({ description: 'A decimal number, as a string.', example: '42' });
 export const IdParams = z.strictObject({ id: Id });
 

@@ -82,3 +82,8 @@ function countChanges(one: string, other: string): number {
   }
   return row[other.length] ?? 0;
 }
+
+/** Returns text as one word of a shell command. */
+export function shellWord(text: string): string {
+  return /^[\w.,:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { appendFile, lstat, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ownFile, ownVersion } from '../core/own-files.ts';
 import { withoutMark } from '../core/text.ts';
@@ -125,8 +125,16 @@ async function write(project: Project, name: string, text: string, byHand: strin
   );
 }
 
-async function ignore({ folder, written }: Project): Promise<void> {
+async function ignore({ folder, written, skipped }: Project): Promise<void> {
   const path = join(folder, '.gitignore');
+  const isLink = await lstat(path).then(
+    (stats) => stats.isSymbolicLink(),
+    () => false,
+  );
+  if (isLink) {
+    skipped.push(`.gitignore is a link, which git does not follow; let git ignore ${IGNORED.join(', ')}`);
+    return;
+  }
   const text = await readFile(path, 'utf8').catch(() => '');
   const known = text.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, ''));
   const missing = IGNORED.filter((name) => !known.includes(name.replace(/\/$/, '')));

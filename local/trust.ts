@@ -3,6 +3,7 @@ import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node
 import { userInfo } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { optionalSetting } from '../core/config.ts';
+import { shellWord } from '../core/text.ts';
 import { accountName, groupName } from './ownership.ts';
 
 /** The error for a file that another account on the machine could have written, or that this account cannot read. */
@@ -107,10 +108,11 @@ function faultOf(path: string, stats: Stats): string | undefined {
     return `${path} belongs to ${owner}, so it is not used: run as ${owner}, or change its owner if you trust it`;
   }
   if (stats.isSymbolicLink()) return undefined;
-  if ((stats.mode & 0o002) !== 0) return `every user can change ${path}, so it is not used: run chmod o-w ${path}`;
+  if ((stats.mode & 0o002) !== 0)
+    return `every user can change ${path}, so it is not used: run chmod o-w ${shellWord(path)}`;
   const isShared = (stats.mode & 0o020) !== 0 && !trustedGroups().includes(stats.gid);
   if (!isShared) return undefined;
-  return `the group ${groupName(stats.gid)} can change ${path}, so it is not used: run chmod g-w ${path}`;
+  return `the group ${groupName(stats.gid)} can change ${path}, so it is not used: run chmod g-w ${shellWord(path)}`;
 }
 
 /** Most paths in one command: its arguments have a limit. */

@@ -11,7 +11,7 @@ import { jobDocument } from '../backend/documents.ts';
 import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
-import { action, examples, rewordErrors, withQuotes } from '../options/action.ts';
+import { action, examples, rewordErrors, withPayloadArgument, withQuotes } from '../options/action.ts';
 import { duration, jobType as jobTypeOf, key, keyOrAll, time, timeOrDuration, whole } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printMessage, suggest, warn } from '../screen/terminal.ts';
@@ -34,7 +34,7 @@ interface EnqueueFlags extends UniqueFlags {
 
 /** `millrace enqueue` */
 export function addEnqueue(program: Command): void {
-  const command = rewordErrors(program.command('enqueue'), (text) => withQuotes(withTimeOption(text), `'{"id": 7}'`))
+  const command = rewordErrors(program.command('enqueue'), reword)
     .argument('<job_type>', 'the job type, such as send_reminder', jobTypeOf)
     .argument('[json]', 'the payload; - reads it from standard input', '{}')
     .description('insert a job and print its id')
@@ -73,6 +73,10 @@ export function addEnqueue(program: Command): void {
       ),
     )
     .action(action(runEnqueue));
+}
+
+function reword(text: string): string {
+  return withQuotes(withPayloadArgument(withTimeOption(text)), `'{"id": 7}'`);
 }
 
 /** The names that the API and SQL have for the options of this command. */

@@ -12,7 +12,7 @@ import {
 import type { Backend } from '../backend/backend.ts';
 import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
-import { action, examples, rewordErrors, withQuotes } from '../options/action.ts';
+import { action, examples, rewordErrors, withPayloadArgument, withQuotes } from '../options/action.ts';
 import { duration, jobType as jobTypeOf, key, scheduledKey, scheduleName, whole } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
 import { print, suggest } from '../screen/terminal.ts';
@@ -37,7 +37,7 @@ interface CreateFlags {
 
 /** `millrace schedules create` */
 export function addScheduleCreate(schedules: Command): void {
-  rewordErrors(schedules.command('create'), (text) => withQuotes(text, "'0 3 * * *'"))
+  rewordErrors(schedules.command('create'), (text) => withQuotes(withPayloadArgument(text), "'0 3 * * *'"))
     .argument('<schedule>', 'the name of the new schedule', scheduleName)
     .argument('<job_type>', 'the job type, such as send_reminder', jobTypeOf)
     .argument('[json]', 'the payload; - reads it from standard input', '{}')

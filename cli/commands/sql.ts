@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { lacksSchema, runText, type StatementResult } from '../../core/postgres/run-text.ts';
 import { errorCode } from '../../core/postgres/statement-errors.ts';
-import { withoutMark } from '../../core/text.ts';
+import { shellWord, withoutMark } from '../../core/text.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { readInput } from '../options/input.ts';
-import { quoted } from '../options/repeat.ts';
 import { interruptible } from '../screen/interrupt.ts';
 import { exactJson, toJson } from '../screen/json.ts';
 import { print, printHint, printMessage, printRows, suggest, warn } from '../screen/terminal.ts';
@@ -75,7 +74,7 @@ async function runSql(options: GlobalOptions, given: string | undefined): Promis
 
 async function readStatements(given: string | undefined): Promise<string> {
   if (given !== undefined && /^\S+\.sql$/i.test(given)) {
-    const line = `npx millrace sql < ${quoted(given)}`;
+    const line = `npx millrace sql < ${shellWord(given)}`;
     throw new CommandFailure(EXIT.usage, `${given} is the name of a file, not a statement: ${line}`);
   }
   if (given !== undefined && given !== '-' && given.trim() !== '') return withoutMark(given);

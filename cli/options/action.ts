@@ -27,6 +27,12 @@ export function withQuotes(text: string, example: string): string {
   return `${text.trimEnd()} Put an argument with spaces or * in quotes, such as ${example}.\n`;
 }
 
+/** Returns the error about an option `--payload`, which the API has, with the argument that has its meaning here. */
+export function withPayloadArgument(text: string): string {
+  if (!/^error: unknown option '--payload['=]/.test(text)) return text;
+  return "error: unknown option '--payload': give the payload as JSON after the job type\n";
+}
+
 /** Returns the examples below the options in a help text. */
 export function examples(...lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ npx millrace ${line}`).join('\n')}`;

@@ -1,6 +1,6 @@
 import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { RedriveFilter } from '../../core/dead-letters/redrive-operation.ts';
-import { quoted } from '../options/repeat.ts';
+import { shellWord } from '../../core/text.ts';
 import { counted } from '../screen/progress.ts';
 
 /** More ids would hide the rest of the line; `--json` has all. */
@@ -14,13 +14,13 @@ export function filterFlags(filter: RedriveFilter, mostIds = MOST_IDS): string {
   const { job_type: types, routing_key: key, id: ids = [], since, until, error, group, limit, all, too_large } = filter;
   if (too_large) return '(too large to list)';
   const flags = [
-    types && `--job-type ${quoted(types.join(','))}`,
-    key !== undefined && `--routing-key ${quoted(key)}`,
-    ids.length > 0 && `--id ${quoted(ids.slice(0, mostIds).join(','))}${ids.length > mostIds ? moreOf(ids) : ''}`,
-    since && `--since ${quoted(since)}`,
-    until && `--until ${quoted(until)}`,
-    error && `--error ${quoted(error)}`,
-    group && `--group ${quoted(group)}`,
+    types && `--job-type ${shellWord(types.join(','))}`,
+    key !== undefined && `--routing-key ${shellWord(key)}`,
+    ids.length > 0 && `--id ${shellWord(ids.slice(0, mostIds).join(','))}${ids.length > mostIds ? moreOf(ids) : ''}`,
+    since && `--since ${shellWord(since)}`,
+    until && `--until ${shellWord(until)}`,
+    error && `--error ${shellWord(error)}`,
+    group && `--group ${shellWord(group)}`,
     all && '--all',
     limit !== undefined && `--limit ${limit}`,
   ];

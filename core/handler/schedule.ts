@@ -94,8 +94,12 @@ export function readSchedule(
   }
 }
 
-/** An unknown option has no value: only the name of the schedule precedes its message. */
+/** Without a value of its own, an error of all options or of an unknown one follows the name of the schedule. */
 function placed(error: SettingError, place: string): SettingError {
+  if (place !== '' && error.field === 'options') {
+    const schedule = place.replace(/\.$/, '');
+    return new SettingError(schedule, '', '', error.message.replace('options', schedule));
+  }
   if (place === '' || !error.message.startsWith('unknown option')) return error.at(place);
   return new SettingError(`${place}${error.field}`, '', '', `${place.replace(/\.$/, '')}: ${error.message}`);
 }

@@ -53,6 +53,16 @@ describe('findAbove', () => {
     expect(find).toThrow(`every user can change ${join(folder, open)}, so it is not used: run chmod o-w`);
   });
 
+  it('prints a command that a shell runs on a path with spaces', async () => {
+    const folder = await tree({ 'it is mine/functions/handlers/a.ts': '', 'it is mine/x': '' });
+    const project = join(folder, 'it is mine');
+    await chmod(join(project, 'functions'), 0o777);
+
+    const find = () => findAbove(project, 'functions/handlers');
+
+    expect(find).toThrow(`run chmod o-w '${join(project, 'functions')}'`);
+  });
+
   asRoot.each(['functions', 'functions/handlers'])('refuses %s of another user', async (foreign) => {
     const folder = await tree({ 'functions/handlers/a.ts': '', 'victim/x': '' });
     await chown(join(folder, foreign), DAEMON, DAEMON);

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readFileContext } from '../../core/settings/stage-list.ts';
@@ -91,6 +91,16 @@ it('overwrites nothing in an existing project, and says what to add by hand', as
   const manifest = await read(folder, 'package.json');
   expect(manifest).toContain('\n    "name": "shop"');
   expect(JSON.parse(manifest)).toMatchObject({ scripts: { test: 'jest' }, dependencies: { zod: '3.0.0' } });
+});
+
+it('leaves a .gitignore that is a link, which git does not follow', async () => {
+  const folder = await projectOf({ 'package.json': '{}', 'shared-ignores': 'dist\n' });
+  await symlink('shared-ignores', join(folder, '.gitignore'));
+
+  const { skipped } = await init(folder);
+
+  expect(skipped).toContainEqual(expect.stringMatching(/^\.gitignore is a link, .* let git ignore .*\.millrace\//));
+  expect(await read(folder, 'shared-ignores')).toBe('dist\n');
 });
 
 /** What `pnpm add` writes into an empty folder. */

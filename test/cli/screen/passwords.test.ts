@@ -14,6 +14,7 @@ const ADDRESSES = [
   'postgres://u:h/unter2@h/db',
   'postgres://u/v:hunter2@h/db',
   'postgres:/u:hunter2@h/db',
+  'postgres//u:hunter2@h/db',
   'host=h user=u password=hunter2',
 ];
 

@@ -5,6 +5,17 @@ const read = (options: object, place?: string) => () =>
   readSchedule('foo', { jobType: 'x_y', routingKey: '' }, { every: '1h', ...options } as never, place);
 
 it.each([
+  ['in a handler file', 'schedules.foo.', /^schedules\.foo: expected an object, got/],
+  ['alone', '', /^options: expected an object/],
+])('a schedule %s that is no object is named', (_what, place, message) => {
+  for (const options of [null, [], '1h']) {
+    const reading = () => readSchedule('foo', { jobType: 'x_y', routingKey: '' }, options as never, place);
+
+    expect(reading).toThrow(message);
+  }
+});
+
+it.each([
   [
     'in a handler file',
     { timezone: 'UTC' },
