@@ -1,5 +1,5 @@
 /** Start of the password in an address, but not in our example; the characters before it may be mistyped. */
-const START = /[:/]\/[^:@]*:(?!password(?:@|$))/;
+const START = /(?::\/[^:@]*|\/\/[^:@/]*):(?!password(?:@|$))/;
 /** A password as a parameter of an address or of a connection string of libpq, up to the end of the argument. */
 const PARAMETER = /(password=).*?(?=&|'(?:[\s.,]|$)|$)/gis;
 

@@ -7,7 +7,7 @@ const read = (options: object, place?: string) => () =>
 it.each([
   ['in a handler file', 'schedules.foo.', /^schedules\.foo: expected an object, got/],
   ['alone', '', /^options: expected an object/],
-])('a schedule %s that is no object is named', (_what, place, message) => {
+])('a schedule %s that is not an object is named', (_what, place, message) => {
   for (const options of [null, [], '1h']) {
     const reading = () => readSchedule('foo', { jobType: 'x_y', routingKey: '' }, options as never, place);
 
