@@ -5,7 +5,8 @@
 -- Starts the jobs that can start at once: dispatched under the message's claim, without a request to cancel, and no
 -- suspect unless with_suspects, and not too late. Returns a row for each job that started; `ord` is the position of its message, from 1.
 -- The lease lasts as long as the registry or the running code says, whichever is longer: during a deployment, they differ.
--- The other jobs are unchanged. A payload that is too large is null. One probe of a key per message, even with a plan
+-- The other jobs are unchanged. A payload that is too large is null. Waits for locked rows; the caller sets a lock timeout.
+-- One probe of a key per message, even with a plan
 -- that Postgres made while the table was small.
 create function millrace.start_jobs(
   job_ids bigint[], claim_nos bigint[], message_ids text[], sent_ms bigint[], epochs text[],
@@ -18,33 +19,26 @@ create function millrace.start_jobs(
 #variable_conflict use_column
 begin
   return query
-  with locked as materialized (
-    select j.id, i.ord, i.message_id, i.sent_ms
-      from (select * from unnest(job_ids, claim_nos, message_ids, start_jobs.sent_ms, epochs)
-              with ordinality as i(job_id, claim_no, message_id, sent_ms, epoch, ord)
-              where i.epoch = (select n.epoch from millrace.installation n where n.only_row)
-                and i.job_id <> all(array(select c.job_id from millrace.cancel_requests c
-                                            where c.job_id = any(job_ids)))
-              order by job_id) i
-      cross join lateral (
-        select k.id from millrace.jobs_live k
-          where k.id = i.job_id and k.claim_no = i.claim_no and k.status = 'dispatched' and k.job_type = of_type
-            and k.routing_key = of_key and (not k.suspect or with_suspects)
-            and (k.attempts = 0 and k.start_by < millrace.clock()) is not true
-          for update skip locked
-      ) j
+  with asked as materialized (
+    select * from unnest(job_ids, claim_nos, message_ids, start_jobs.sent_ms, epochs)
+        with ordinality as i(job_id, claim_no, message_id, sent_ms, epoch, ord)
+      where i.epoch = (select n.epoch from millrace.installation n where n.only_row)
+        and i.job_id <> all(array(select c.job_id from millrace.cancel_requests c where c.job_id = any(job_ids)))
   ), started as (
     update millrace.jobs_live j
       -- A start proves that messages of the job arrive, so only losses in a row count.
       set status = 'running', attempts = least(j.attempts, 2147483646) + 1, losses = 0, started_at = millrace.clock(),
           updated_at = millrace.clock(),
           lease_expires_at = millrace.clock() + make_interval(secs => greatest(h.running_lease_seconds, lease_seconds)),
-          progress = null, message_id = l.message_id, message_sent_at = timestamptz 'epoch' + l.sent_ms * interval '1 millisecond',
+          progress = null, message_id = i.message_id,
+          message_sent_at = timestamptz 'epoch' + i.sent_ms * interval '1 millisecond',
           request_id = request
-      from locked l, millrace.handlers h
-      where j.id = l.id and j.id = any(array(select k.id from locked k))
+      from asked i, millrace.handlers h
+      where j.id = i.job_id and j.id = any(job_ids) and j.claim_no = i.claim_no and j.status = 'dispatched'
+        and j.job_type = of_type and j.routing_key = of_key and (not j.suspect or with_suspects)
+        and (j.attempts = 0 and j.start_by < millrace.clock()) is not true
         and h.job_type = of_type and h.routing_key = of_key
-      returning l.ord, j.payload::text as payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy,
+      returning i.ord, j.payload::text as payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy,
                 left(j.traceparent, 55) as traceparent,
                 extract(epoch from j.started_at - greatest(j.run_at, j.next_retry_at))::float8 as wait_seconds
   ), seen as (

@@ -4,8 +4,8 @@
 -- parallel: `statuses` is succeeded, skipped or cancelled, `results` is JSON text, `errors` replaces last_error, and
 -- `failed` marks a cancelled job whose attempt failed, which counts as failed. A null array stands for nulls. With a
 -- request, only running attempts of that Lambda request under these claims: core/jobs/settle.ts calls it for batches
--- that have all succeeded. Without one, the caller has locked the rows and checked their state. Locked rows are
--- skipped.
+-- that have all succeeded, with a lock timeout. Without one, the caller has checked the state of the rows, and locked rows
+-- are skipped.
 create function millrace.finish(
   job_ids bigint[], claim_nos bigint[], statuses text[], results text[], errors text[], failed boolean[], request text
 ) returns setof bigint
@@ -20,23 +20,21 @@ declare
   l record;
 begin
   if request is not null then
-    -- Another transaction may have locked a request to cancel: fail soon, so that the caller settles row by row.
-    perform set_config('lock_timeout', '200ms', true);
-  end if;
-  select array_agg(j.id) as ids, array_agg(e.status) as statuses, array_agg(e.result) as results,
-         array_agg(e.error) as errors, array_agg(e.failed) as failed
-    into l
-      from (select * from unnest(job_ids, claim_nos, statuses, results, errors, failed)
-                   as u(job_id, claim_no, status, result, error, failed)
-              order by job_id) e
-      cross join lateral (
-        select k.id from millrace.jobs_live k
-          where k.id = e.job_id
-            and (request is null or k.claim_no = e.claim_no and k.status = 'running' and k.request_id = request)
-          for update skip locked
-      ) j;
-  if l.ids is null then
-    return;
+    -- Deletes the rows without locking them first, which would cost half as much again.
+    select job_ids as ids, claim_nos, statuses, results, errors, failed into l;
+  else
+    select array_agg(j.id) as ids, null::bigint[] as claim_nos, array_agg(e.status) as statuses,
+           array_agg(e.result) as results, array_agg(e.error) as errors, array_agg(e.failed) as failed
+      into l
+        from (select * from unnest(job_ids, statuses, results, errors, failed)
+                     as u(job_id, status, result, error, failed)
+                order by job_id) e
+        cross join lateral (
+          select k.id from millrace.jobs_live k where k.id = e.job_id for update skip locked
+        ) j;
+    if l.ids is null then
+      return;
+    end if;
   end if;
   if 'cancelled' = any(l.statuses) then
     perform millrace.free_keys(array(
@@ -47,8 +45,10 @@ begin
     -- By id, not by ctid: this statement does not see the place of a row that changed just before it was locked. The
     -- columns are named, because j.* makes the whole statement 3 % slower.
     delete from millrace.jobs_live j
-      using unnest(l.ids, l.statuses, l.results, l.errors, l.failed) as e(id, new_status, new_result, error, failed)
+      using unnest(l.ids, l.claim_nos, l.statuses, l.results, l.errors, l.failed)
+              as e(id, claim_no, new_status, new_result, error, failed)
       where j.id = e.id and j.id = any(l.ids)
+        and (request is null or j.claim_no = e.claim_no and j.status = 'running' and j.request_id = request)
       returning j.id, j.job_type, j.routing_key, j.payload, j.status, j.priority, j.attempts, j.max_attempts, j.run_at,
         j.next_retry_at, j.claim_no, j.message_id, j.message_sent_at, j.request_id, j.dispatched_at, j.started_at,
         j.created_at, j.unique_key, j.group_key, j.last_error, j.progress, j.traceparent, j.inserted_by, e.new_status,

@@ -36,7 +36,7 @@ const TEXT_OF_A_JOB = 1_000;
  * last attempt, without its last log lines. Ten thousand jobs take a second on two cores.
  */
 const LARGE_MS = 7_000;
-/** Longest wait for a lock, such as on a unique key of a job that an attempt enqueues, in milliseconds. */
+/** Longest wait for a lock, such as on a row or on a unique key of a job that an attempt enqueues, in milliseconds. */
 const LOCK_MS = 200;
 /**
  * Waits for locks after which one call settles no more attempts that enqueue jobs. An application can keep a unique key
@@ -115,7 +115,12 @@ async function settleAll(
   const outcomes = settlements.map(({ outcome }) => outcome);
   const enqueued = settlements.flatMap(enqueuedText);
   if (requestId !== null && enqueued.length === 0 && outcomes.every(({ kind }) => kind === 'succeeded')) {
-    return finishSuccesses(db, settlements, requestId);
+    try {
+      return await finishSuccesses(db, settlements, requestId);
+    } catch (error) {
+      // Another transaction keeps a row locked: the statement for all other batches skips it.
+      if (!isLockTimeout(error)) throw error;
+    }
   }
   const errors = outcomes.map((outcome) => ('error' in outcome ? outcome.error : null));
   const values = [
@@ -144,12 +149,14 @@ function enqueuedText({ jobId, outcome }: Settlement): string[] {
 }
 
 async function finishSuccesses(db: Database, settlements: readonly Settlement[], requestId: string) {
-  const { rows } = await db.query<Settled>(FINISH_SUCCESSES, [
-    settlements.map(({ jobId }) => jobId),
-    settlements.map(({ claimNo }) => claimNo),
-    settlements.map(() => 'succeeded'),
-    settlements.map(({ outcome }) => (outcome.kind === 'succeeded' ? outcome.result : null)),
-    requestId,
-  ]);
+  const { rows } = await db
+    .limited({ lockMs: LOCK_MS })
+    .query<Settled>(FINISH_SUCCESSES, [
+      settlements.map(({ jobId }) => jobId),
+      settlements.map(({ claimNo }) => claimNo),
+      settlements.map(() => 'succeeded'),
+      settlements.map(({ outcome }) => (outcome.kind === 'succeeded' ? outcome.result : null)),
+      requestId,
+    ]);
   return rows;
 }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { QUEUE } from '../support/database-engine.ts';
+import { withQuery } from '../support/with-query.ts';
 import { openDoors } from './world.ts';
 
 const { engine, ask, cli } = await openDoors();
@@ -106,15 +107,12 @@ describe('a payload or a trace that is too large', () => {
     const records = engine.queues.receive(QUEUE, 10);
     const lost = new Error('Connection terminated unexpectedly');
     let isFirst = true;
-    const db = {
-      ...engine.db,
-      query: async (text: string, values?: unknown[]) => {
-        const answer = await engine.db.query(text, values);
-        if (!isFirst || !text.includes('start_jobs')) return answer;
-        isFirst = false;
-        throw lost;
-      },
-    };
+    const db = withQuery(engine.db, async (text, values) => {
+      const answer = await engine.db.query(text, values);
+      if (!isFirst || !text.includes('start_jobs')) return answer;
+      isFirst = false;
+      throw lost;
+    });
 
     await engine.run(records, { deps: { db: db as typeof engine.db } });
 

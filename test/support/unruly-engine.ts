@@ -5,6 +5,7 @@ import type { SqsRecord } from '../../core/run/sqs-event.ts';
 import { type Engine, QUEUE } from './database-engine.ts';
 import type { Fate } from './memory-queues.ts';
 import { type Death, endWith, OUTCOMES, type Outcome, type Step } from './unruly-steps.ts';
+import { withQuery } from './with-query.ts';
 
 const START = 'millrace.start_jobs(';
 const READ_FINISHED = 'select id from millrace.jobs_finished';
@@ -82,7 +83,7 @@ export function openUnruly(engine: Engine): Unruly {
     };
     engine.work = ({ jobId }) => work(jobId);
     const time = { now: () => 0, sleep: (ms: number, signal?: AbortSignal) => (signal ? aborted(signal) : turn(ms)) };
-    const batch = engine.run(records, { deps: { db: { ...engine.db, query }, time }, remainingMs: () => 600_000 });
+    const batch = engine.run(records, { deps: { db: withQuery(engine.db, query), time }, remainingMs: () => 600_000 });
     batches.push(batch);
     await settled(batch, process);
   };

@@ -3,6 +3,7 @@ import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
 import { openLog } from '../../../core/log.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { systemTime } from '../../../core/time.ts';
+import { withQuery } from '../../support/with-query.ts';
 import type { DeadLetterWorld } from './dead-letter-world.ts';
 
 /** The next event. A number selects one of the existing objects, modulo their number. */
@@ -55,7 +56,7 @@ export function openUnrulyDeath(world: DeadLetterWorld): UnrulyDeath {
     }) as Database['query'];
     const before = engine.runs.length;
     dying = true;
-    await world.handle('work', records, { keep: true, deps: { db: { ...db, query } }, remainingMs: oneTry() });
+    await world.handle('work', records, { keep: true, deps: { db: withQuery(db, query) }, remainingMs: oneTry() });
     dying = false;
   };
 

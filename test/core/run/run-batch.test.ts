@@ -4,6 +4,7 @@ import type { Database } from '../../../core/postgres/database.ts';
 import { systemTime } from '../../../core/time.ts';
 import { hastyTime, openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 import { eventually } from '../../support/eventually.ts';
+import { withQuery } from '../../support/with-query.ts';
 
 const engine = await openDatabaseEngine();
 const never = () => new Promise(() => undefined);
@@ -31,7 +32,7 @@ it('runs two statements for a batch that succeeds', async () => {
     return engine.db.query(text, values);
   };
 
-  await engine.run(records, { deps: { db: { ...engine.db, query } } });
+  await engine.run(records, { deps: { db: withQuery(engine.db, query) } });
 
   expect(asked).toBe(2);
 });
@@ -94,7 +95,7 @@ it('ends the process of a handler that overstayed even when nothing could be set
   let left = 5;
 
   const ran = await engine.run(records, {
-    deps: { time: hastyTime, db: { ...engine.db, query } },
+    deps: { time: hastyTime, db: withQuery(engine.db, query) },
     remainingMs: () => (left-- > 0 ? 60_000 : 0),
   });
 
@@ -113,7 +114,7 @@ it('ends the process of a handler that overstayed even when a later step fails',
     return engine.db.query(text, values);
   }) as Database['query'];
 
-  const ran = await engine.run([...records, ...twin], { deps: { time: hastyTime, db: { ...engine.db, query } } });
+  const ran = await engine.run([...records, ...twin], { deps: { time: hastyTime, db: withQuery(engine.db, query) } });
 
   expect(ran).toMatchObject({ exited: true });
   expect(ran.failed).toHaveLength(3);

@@ -4,6 +4,7 @@ import { systemTime } from '../../../core/time.ts';
 import { createClient } from '../../support/database.ts';
 import { openDatabaseEngine, QUEUE, type RunOptions } from '../../support/database-engine.ts';
 import { eventually } from '../../support/eventually.ts';
+import { withQuery } from '../../support/with-query.ts';
 import { boom, die, troubled } from './troubled.ts';
 import { quickTime } from './uncaught-runtime.ts';
 
@@ -134,7 +135,7 @@ it('settles nothing before the decisions about the other messages are applied', 
     return db.query(text, values);
   }) as Database['query'];
 
-  const running = engine.run([...records, twin], { ...options, deps: { ...options.deps, db: { ...db, query } } });
+  const running = engine.run([...records, twin], { ...options, deps: { ...options.deps, db: withQuery(db, query) } });
   await eventually(() => expect(engine.runs).toHaveLength(2));
   await systemTime.sleep(60);
   const before = settles;

@@ -1,6 +1,7 @@
 import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import type { Engine } from '../../support/database-engine.ts';
+import { withQuery } from '../../support/with-query.ts';
 
 export function boom(): never {
   throw new Error('boom');
@@ -16,5 +17,5 @@ export function troubled({ db }: Engine, trouble: (send: () => Promise<unknown>)
     const send = () => db.query(text, values);
     return /millrace\.(settle|finish)\(/.test(text) ? trouble(send) : send();
   };
-  return { ...db, query: query as Database['query'] };
+  return withQuery(db, query);
 }

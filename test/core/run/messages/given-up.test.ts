@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Database } from '../../../../core/postgres/database.ts';
 import { hastyTime, openDatabaseEngine } from '../../../support/database-engine.ts';
+import { withQuery } from '../../../support/with-query.ts';
 import { claimJob } from './job-states.ts';
 import { openWorld } from './world.ts';
 
@@ -12,7 +13,7 @@ function refusing(code: string, text: string, refuses: (statement: string) => bo
     if (engine.runs.length > 0 && refuses(statement)) throw Object.assign(new Error(text), { code });
     return engine.db.query(statement, values);
   };
-  return { ...engine.db, query: query as Database['query'] };
+  return withQuery(engine.db, query);
 }
 
 it.each([

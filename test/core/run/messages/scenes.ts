@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { pruneFinished } from '../../../../core/upkeep/prune.ts';
 import { createClient } from '../../../support/database.ts';
+import { withQuery } from '../../../support/with-query.ts';
 import { bodyFor, type Column, meet, NO_JOB, receiveOne, returns, type Scene, type Way } from './arrivals.ts';
 import { bringTo, claimJob, drain, failOnce, loseTenTimes, removeRedrivePolicy, type Status } from './job-states.ts';
 import type { World } from './world.ts';
@@ -67,7 +68,7 @@ async function askedTwice(world: World, column: Column): Promise<Scene> {
     if (lost++ > 0) return answer as never;
     throw new Error('the connection was lost');
   };
-  return { ...scene, deps: { ...scene.deps, db: { ...db, query } } };
+  return { ...scene, deps: { ...scene.deps, db: withQuery(db, query) } };
 }
 
 async function unrecorded(world: World, column: Column): Promise<Scene> {

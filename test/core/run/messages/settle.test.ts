@@ -5,6 +5,7 @@ import type { Database } from '../../../../core/postgres/database.ts';
 import { systemTime, type Time } from '../../../../core/time.ts';
 import { createClient } from '../../../support/database.ts';
 import { hastyTime, openDatabaseEngine } from '../../../support/database-engine.ts';
+import { withQuery } from '../../../support/with-query.ts';
 import { claimJob, drain, moveBack } from './job-states.ts';
 import { hiddenSeconds, openWorld, type World } from './world.ts';
 
@@ -105,7 +106,7 @@ function losingAnswer(hasRun: () => boolean): Database {
     if (hasRun() && losses-- > 0) throw new Error('Connection terminated unexpectedly');
     return answer;
   };
-  return { ...engine.db, query: query as Database['query'] };
+  return withQuery(engine.db, query);
 }
 
 const OUTCOMES = [
