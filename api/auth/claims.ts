@@ -1,4 +1,5 @@
 import { SCOPES } from '../../core/access/scopes.ts';
+import type { TokenSettings } from '../../core/access/token-settings.ts';
 import type { Authenticate, Caller, Refusal } from '../caller.ts';
 
 /**
@@ -9,11 +10,6 @@ const SUBJECT = /^[^\p{Cc}\p{Cs}\p{Bidi_Control}]{1,255}$/u;
 
 const BAD_SUBJECT =
   'the token is invalid: its claim sub must be a string of 1 to 255 characters without control characters';
-
-export interface TokenSettings {
-  readonly issuer: string;
-  readonly audience: string;
-}
 
 /** Returns the caller that the claims of a verified token name, with those of `words` that are scopes of Millrace. */
 export function callerOfClaims(sub: unknown, words: readonly string[]): Caller | Refusal {

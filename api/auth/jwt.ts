@@ -1,15 +1,9 @@
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import type { JwtSettings } from '../../core/access/token-settings.ts';
 import type { Authenticate } from '../caller.ts';
 import { Problem } from '../problem.ts';
 import { bearerToken } from './api-key.ts';
-import { callerOfClaims, type TokenSettings } from './claims.ts';
-
-export interface JwtSettings extends TokenSettings {
-  /** URL of the issuer's keys; they are cached for ten minutes. */
-  readonly jwks: URL;
-  /** Accepted signature algorithms; never a symmetric one. */
-  readonly algorithms: readonly string[];
-}
+import { callerOfClaims } from './claims.ts';
 
 const CLOCK_TOLERANCE_SECONDS = 30;
 

@@ -1,12 +1,12 @@
 import { expandScopes } from '../../core/access/scopes.ts';
-import { SIGNATURES } from '../../core/access/signatures.ts';
-import { optionalSetting, setting } from '../../core/config.ts';
+import { readJwt, readTokens } from '../../core/access/token-settings.ts';
+import { allSettings, setting } from '../../core/config.ts';
 import { SettingError } from '../../core/errors.ts';
 import { isLoopback } from '../../core/loopback.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
 import type { Authenticate } from '../caller.ts';
 import { apiKeyAuthentication } from './api-key.ts';
-import { claimsAuthentication, type TokenSettings } from './claims.ts';
+import { claimsAuthentication } from './claims.ts';
 import { type IamRule, iamAuthentication } from './iam.ts';
 import { jwtAuthentication } from './jwt.ts';
 import { loopbackAuthentication } from './loopback.ts';
@@ -47,9 +47,9 @@ function open(mode: Mode, db: Queryable): Authenticate {
     case 'iam':
       return iamAuthentication(readIamRules());
     case 'jwt':
-      return readJwt();
+      return jwtAuthentication(readJwt(allSettings()));
     case 'gateway-jwt':
-      return claimsAuthentication(readTokens());
+      return claimsAuthentication(readTokens(allSettings()));
     case 'none':
       return readNone();
   }
@@ -82,37 +82,6 @@ function readIamRules(): IamRule[] {
       throw new SettingError(IAM_RULES, `scopes or roles for ${pattern}`, JSON.stringify(words));
     return { pattern, scopes };
   });
-}
-
-const ISSUER = 'MILLRACE_API_JWT_ISSUER';
-
-function readTokens(): TokenSettings {
-  const issuer = setting(ISSUER, "the claim 'iss' of the tokens");
-  return { issuer, audience: setting('MILLRACE_API_JWT_AUDIENCE', "the claim 'aud' of the tokens") };
-}
-
-function readJwt(): Authenticate {
-  const { issuer, audience } = readTokens();
-  // Without MILLRACE_API_JWT_JWKS, the keys are fetched from the issuer's URL; with it, the issuer can be any text.
-  if (isUnencrypted(URL.parse(issuer))) throw new SettingError(ISSUER, SECURE, issuer);
-  const usual = `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
-  const jwksName = 'MILLRACE_API_JWT_JWKS';
-  const jwks = toUrl(jwksName, "the URL of the issuer's keys", optionalSetting(jwksName) ?? usual);
-  if (isUnencrypted(jwks) || !/^https?:$/.test(jwks.protocol)) throw new SettingError(jwksName, SECURE, jwks.href);
-  const algorithmsName = 'MILLRACE_API_JWT_ALGORITHMS';
-  const algorithms = (optionalSetting(algorithmsName) ?? 'RS256,ES256').split(',').map((word) => word.trim());
-  for (const word of algorithms) {
-    if (!SIGNATURES.includes(word))
-      throw new SettingError(algorithmsName, `a comma-separated list of ${SIGNATURES.join(', ')}`, word);
-  }
-  return jwtAuthentication({ issuer, audience, jwks, algorithms });
-}
-
-const SECURE = 'an https:// address, or an http:// address on this machine';
-
-/** Returns whether an attacker on the network could replace the response of this address. */
-function isUnencrypted(url: URL | null): boolean {
-  return url?.protocol === 'http:' && !isLoopback(url.hostname);
 }
 
 function toUrl(name: string, expected: string, text: string): URL {

@@ -22,6 +22,9 @@ export const ROLES = {
 
 export type ApiRole = keyof typeof ROLES;
 
+/** The paths of the operations that require no scope: a gateway that verifies callers lets these requests pass. */
+export const OPEN_PATHS: readonly string[] = ['/healthz', '/readyz', '/openapi.json', '/docs'];
+
 /** Expands scopes and roles to scopes; undefined if a word is neither. */
 export function expandScopes(words: readonly string[]): Scope[] | undefined {
   const scopes = new Set<Scope>();

@@ -16,12 +16,10 @@ import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
+import { OPEN_PATHS } from '../../core/access/scopes.ts';
 import { functionName } from '../../core/handler/naming.ts';
 import { type ApiChoice, type ApiFront, verifiesTokens } from '../settings/api-settings.ts';
 import { acknowledge } from './acknowledge.ts';
-
-/** The paths of the operations that require no scope. They have routes without an authorizer. */
-export const OPEN_PATHS = ['/healthz', '/readyz', '/openapi.json', '/docs'];
 
 const REQUESTS_PER_SECOND = 100;
 

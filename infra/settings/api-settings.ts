@@ -1,4 +1,4 @@
-import { SIGNATURES } from '../../core/access/signatures.ts';
+import { SIGNATURES } from '../../core/access/token-settings.ts';
 import { SettingError } from '../../core/errors.ts';
 import { type Context, choice, list, number, optional, present, readObject, refuseIdle, required } from './context.ts';
 import { check, checkIamScopes, FORMS, formed } from './setting-values.ts';

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
-import { SettingError } from '../../core/errors.ts';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import { ownVersion } from '../../core/own-files.ts';
+import { readApiAuthentication } from '../gateway/api-authentication.ts';
+import { startGateway } from '../gateway/gateway.ts';
 import type { Runner } from '../lambda/runner.ts';
 import type { FunctionSpec } from '../lambda/specs.ts';
 import type { StartServer } from '../processes/kept-ports.ts';
 import { STAGE } from '../state.ts';
 import { API_FUNCTION, apiBundle } from './bundling.ts';
 import type { HandlerSettings } from './deploy-handler.ts';
-import { startGateway } from './gateway.ts';
 
 export interface Api {
   readonly url: string;
@@ -28,21 +28,17 @@ export interface ApiOptions {
   readonly startServer: StartServer;
 }
 
-const AUTH = 'MILLRACE_API_AUTH';
-
 /**
  * Starts the HTTP API: its function, behind a gateway.
- * @throws SettingError if MILLRACE_API_AUTH of the project is neither `none` nor `api-key`
+ * @throws SettingError if MILLRACE_API_AUTH of the project is not possible on one machine, or lacks a variable
  */
 export async function startApi(options: ApiOptions): Promise<Api> {
   const { runner, bundles, environment, settings, startServer } = options;
-  const { variables } = await settings();
-  const auth = variables[AUTH] ?? 'none';
-  if (auth !== 'none' && auth !== 'api-key') throw new SettingError(AUTH, 'none or api-key on this machine', auth);
-  const start = (port: number) => startGateway({ port, functionName: API_FUNCTION }, runner);
+  const { environment: ofCallers, authorize } = await readApiAuthentication((await settings()).variables);
+  const start = (port: number) => startGateway({ port, functionName: API_FUNCTION, authorize }, runner);
   const gateway = await startServer('api', start);
   const bundle = apiBundle(bundles);
-  const own = { ...environment, ...apiEnvironment(gateway.url, auth) };
+  const own = { ...environment, ...ofCallers, ...apiEnvironment(gateway.url) };
   const spec: FunctionSpec = { name: API_FUNCTION, bundle, ...OWN_FUNCTIONS.api, environment: own };
   let deployed = await readFile(bundle, 'utf8');
   runner.addFunction(spec);
@@ -57,10 +53,8 @@ export async function startApi(options: ApiOptions): Promise<Api> {
   };
 }
 
-/** By default the API requires no key: it listens on the loopback address, so only this machine can reach it. */
-function apiEnvironment(url: string, auth: string): Record<string, string> {
+function apiEnvironment(url: string): Record<string, string> {
   return {
-    [AUTH]: auth,
     MILLRACE_API_URL: url,
     MILLRACE_DISPATCHER_FUNCTION: functionName(STAGE, 'dispatcher'),
     MILLRACE_VERSION: ownVersion(),

@@ -33,7 +33,12 @@ it('docs/api.md lists the scopes of each role', () => {
 });
 
 it('docs/api.md names exactly the settings that the code reads', () => {
-  const files = ['api/auth/settings.ts', 'functions/api.ts', 'cli/backend/by-api/client.ts'];
+  const files = [
+    'api/auth/settings.ts',
+    'core/access/token-settings.ts',
+    'functions/api.ts',
+    'cli/backend/by-api/client.ts',
+  ];
   const sources = files.map((path) => readFileSync(`${ROOT}/${path}`, 'utf8'));
   const names = (text: string) => [...new Set(text.match(/MILLRACE_[A-Z_]+/g))].toSorted();
 

@@ -3,7 +3,8 @@ import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../../api/routes.ts';
-import { type GatewayProps, makeGateway, OPEN_PATHS } from '../../../infra/constructs/gateway.ts';
+import { OPEN_PATHS } from '../../../core/access/scopes.ts';
+import { type GatewayProps, makeGateway } from '../../../infra/constructs/gateway.ts';
 
 const IAM = { mode: 'iam', scopes: '{"arn:*": ["viewer"]}' } as const;
 const JWT = { mode: 'jwt', issuer: 'https://login.example.com/', audience: 'jobs' } as const;

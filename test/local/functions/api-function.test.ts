@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 const startServer: StartServer = (_name, start) => start(0);
 
 /** Starts the API of a project with these variables, and returns the environment of its function. */
-async function environmentWith(variables: Readonly<Record<string, string>>) {
+async function environmentWith(variables: Readonly<Record<string, string | undefined>>) {
   const bundles = await temporaryFolder();
   await mkdir(dirname(apiBundle(bundles)));
   await writeFile(apiBundle(bundles), '');
@@ -30,8 +30,27 @@ it.each([
   expect(await environmentWith(variables)).toMatchObject({ MILLRACE_API_AUTH: auth });
 });
 
-it('refuses to start the API with any other way to authenticate', async () => {
-  await expect(environmentWith({ MILLRACE_API_AUTH: 'jwt' })).rejects.toThrow(
-    'MILLRACE_API_AUTH: expected none or api-key on this machine, got "jwt"',
-  );
+const TOKENS = { MILLRACE_API_JWT_ISSUER: 'http://localhost:8080/realm', MILLRACE_API_JWT_AUDIENCE: 'jobs' };
+
+it('verifies tokens in the gateway, or in the function if the project sets keys or algorithms', async () => {
+  const jwt = { MILLRACE_API_AUTH: 'jwt', ...TOKENS };
+  const keys = { MILLRACE_API_JWT_JWKS: 'https://issuer.example/keys', MILLRACE_API_JWT_ALGORITHMS: 'ES256' };
+
+  expect(await environmentWith(jwt)).toMatchObject({ MILLRACE_API_AUTH: 'gateway-jwt', ...TOKENS });
+  expect(await environmentWith({ ...jwt, ...keys })).toMatchObject({ ...jwt, ...keys });
+});
+
+it.each([
+  [{ MILLRACE_API_AUTH: 'basic' }, 'MILLRACE_API_AUTH: expected none, api-key or jwt on this machine, got "basic"'],
+  [{ MILLRACE_API_AUTH: 'iam' }, /^MILLRACE_API_AUTH: .*nothing verifies the signatures of AWS, got "iam"/],
+  [{ MILLRACE_API_AUTH: 'jwt' }, /^MILLRACE_API_JWT_ISSUER/],
+  [{ MILLRACE_API_AUTH: 'jwt', ...TOKENS, MILLRACE_API_JWT_AUDIENCE: undefined }, /^MILLRACE_API_JWT_AUDIENCE/],
+  [
+    { MILLRACE_API_AUTH: 'jwt', ...TOKENS, MILLRACE_API_JWT_ISSUER: 'http://issuer.example' },
+    /^MILLRACE_API_JWT_ISSUER: expected an https:/,
+  ],
+  [{ MILLRACE_API_AUTH: 'jwt', ...TOKENS, MILLRACE_API_JWT_ISSUER: 'issuer' }, /^MILLRACE_API_JWT_ISSUER/],
+  [{ MILLRACE_API_AUTH: 'jwt', ...TOKENS, MILLRACE_API_JWT_ALGORITHMS: 'HS256' }, /^MILLRACE_API_JWT_ALGORITHMS/],
+])('refuses to start the API of a project with %o', async (variables, message) => {
+  await expect(environmentWith(variables)).rejects.toThrow(message);
 });

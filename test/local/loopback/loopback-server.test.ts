@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startGateway } from '../../../local/functions/gateway.ts';
+import { startGateway } from '../../../local/gateway/gateway.ts';
 import type { Runner } from '../../../local/lambda/runner.ts';
 import { openRuntimeApi } from '../../../local/lambda/runtime-api.ts';
 import { startFileServer } from '../../../local/services/files.ts';

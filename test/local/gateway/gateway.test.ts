@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
-import { startGateway } from '../../../local/functions/gateway.ts';
+import { startGateway } from '../../../local/gateway/gateway.ts';
 import type { Runner } from '../../../local/lambda/runner.ts';
 
 interface Event {

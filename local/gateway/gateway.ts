@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { OPEN_PATHS } from '../../core/access/scopes.ts';
 import { messageOf } from '../../core/failure.ts';
 import type { Runner } from '../lambda/runner.ts';
 import { listenOnLoopback } from '../loopback/loopback-server.ts';
+import type { Claims } from './gateway-claims.ts';
+import type { Authorize } from './token-authorizer.ts';
 
 export interface Gateway {
   readonly port: number;
@@ -14,6 +17,8 @@ export interface Gateway {
 export interface GatewayOptions {
   readonly port: number;
   readonly functionName: string;
+  /** Verifies the token of each request, except to the open paths. Default: the function authenticates. */
+  readonly authorize?: Authorize | undefined;
 }
 
 /** Limits of API Gateway: the body, and the request line with the headers. */
@@ -21,9 +26,9 @@ const MAX_BODY_BYTES = 10_000_000;
 const MAX_HEADER_BYTES = 10_240;
 
 /** Serves a function on 127.0.0.1 as an API Gateway HTTP API does: each request becomes an event of format 2.0. */
-export async function startGateway({ port, functionName }: GatewayOptions, runner: Runner): Promise<Gateway> {
+export async function startGateway({ port, ...front }: GatewayOptions, runner: Runner): Promise<Gateway> {
   const listener: RequestListener = (request, response) => {
-    answer(runner, functionName, request, response).catch((error: unknown) => {
+    answer(runner, front, request, response).catch((error: unknown) => {
       refuse(response, 500, messageOf(error));
     });
   };
@@ -34,13 +39,17 @@ export async function startGateway({ port, functionName }: GatewayOptions, runne
 
 async function answer(
   runner: Runner,
-  functionName: string,
+  { functionName, authorize }: Omit<GatewayOptions, 'port'>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { headers: given, url = '/' } = request;
+  const isOpen = authorize === undefined || OPEN_PATHS.includes(url.split('?', 1)[0] ?? '');
+  const authorized = isOpen ? { claims: undefined } : await authorize(given.authorization);
+  if ('challenge' in authorized) return refuseToken(request, response, authorized.challenge);
   const sent = await readBody(request);
   if (sent === undefined) return refuse(response, 413, 'Request Too Long');
-  const event = toEvent(request, sent);
+  const event = toEvent(request, sent, authorized.claims);
   const { payload, functionError } = await runner.invoke(functionName, event, 'RequestResponse');
   if (functionError !== undefined) return refuse(response, 500, 'Internal Server Error');
   const { statusCode, headers, body } = payload as {
@@ -64,7 +73,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-function toEvent(request: IncomingMessage, body: Buffer): object {
+function toEvent(request: IncomingMessage, body: Buffer, claims: Claims | undefined): object {
   const { method = 'GET', url = '/', headers } = request;
   const [rawPath = '/', ...query] = url.split('?');
   const joined = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(',')]);
@@ -76,6 +85,7 @@ function toEvent(request: IncomingMessage, body: Buffer): object {
     headers: Object.fromEntries(joined),
     requestContext: {
       apiId: 'local',
+      ...(claims && { authorizer: { jwt: { claims, scopes: null } } }),
       domainName: request.socket.localAddress,
       http: { method, path: rawPath, protocol: 'HTTP/1.1', sourceIp: request.socket.remoteAddress },
       requestId: randomUUID(),
@@ -86,6 +96,13 @@ function toEvent(request: IncomingMessage, body: Buffer): object {
     ...(body.length > 0 && { body: body.toString('base64') }),
     isBase64Encoded: body.length > 0,
   };
+}
+
+function refuseToken(request: IncomingMessage, response: ServerResponse, challenge: string): void {
+  response.setHeader('www-authenticate', challenge);
+  refuse(response, 401, 'Unauthorized');
+  // A client that is still sending its body reads the response only after the server has consumed the body.
+  request.resume();
 }
 
 /** Answers in the format of the gateway's own errors. */
