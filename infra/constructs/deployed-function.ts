@@ -12,6 +12,7 @@ import { acknowledge } from './acknowledge.ts';
 import type { DatabaseAccess } from './database.ts';
 import { InlineRole } from './inline-role.ts';
 import type { Place } from './network.ts';
+import { hasPlace, runImage, runIn } from './own-function.ts';
 
 /** What all functions of a stage share. */
 export interface FunctionSurroundings {
@@ -92,6 +93,17 @@ export class DeployedFunction extends Construct implements IGrantable {
         securityGroups: [...place.securityGroups],
       }),
     });
+  }
+
+  /** Runs a container image in place of the bundle. Lambda cannot change a deployed function from one to the other. */
+  useImage(uri: string): void {
+    runImage(this.lambda, uri);
+  }
+
+  /** Runs the function in these subnets, in place of those of the stage. */
+  useVpc(place: Omit<Place, 'vpc'>): void {
+    if (!hasPlace(this.lambda)) allowNetworkInterface(this.grantPrincipal);
+    runIn(this.lambda, place);
   }
 
   private bundleFolder(name: string): string {

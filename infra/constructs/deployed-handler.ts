@@ -4,12 +4,14 @@ import { Alias, type IVersion } from 'aws-cdk-lib/aws-lambda';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { SettingError } from '../../core/errors.ts';
 import { LIVE_ALIAS } from '../../core/handler/naming.ts';
 import { handlerAlias, handlerEntry } from '../bundle/options.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { checkBytes } from '../settings/setting-values.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 import type { ReadableSecret } from './handler-secrets.ts';
+import type { Place } from './network.ts';
 import { allowOwn, ownProperties } from './own-options.ts';
 
 export interface DeployedHandlerProps extends FunctionSurroundings {
@@ -66,6 +68,26 @@ export class DeployedHandler extends Construct implements IGrantable {
         reportBatchItemFailures: true,
       }),
     );
+  }
+
+  /**
+   * Runs a container image in place of the bundle, which the image must contain. `cdk synth` writes it to `bundles`.
+   * @param uri in ECR, with the tag of one build or a digest
+   * @throws SettingError for another URI, and if the definition states layers, which an image cannot have
+   */
+  useImage(uri: string): void {
+    const layers = this.plan.definition.aws?.layers;
+    const expected = 'none, since its function runs a container image: copy the files of the layers into the image';
+    if (layers?.length) throw new SettingError(`${this.plan.name}: aws.layers`, expected, layers);
+    this.function.useImage(uri);
+  }
+
+  /**
+   * Runs the handler in these subnets, with these security groups, in place of those of the stage. From there, it must
+   * reach the database, SQS and Secrets Manager.
+   */
+  useVpc(place: Omit<Place, 'vpc'>): void {
+    this.function.useVpc(place);
   }
 
   /** Returns what SQS invokes: the function, or the alias of its newest version, which has provisioned concurrency. */
