@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Context } from '../../core/settings/stage-list.ts';
@@ -25,6 +25,18 @@ it('docs/deploy.md lists every setting of the deployment, and no other', () => {
 
   expect(listed.toSorted()).toEqual(known().toSorted());
   expect(listed.length).toBeGreaterThan(20);
+});
+
+it('docs/adopt.md lists only properties that the construct has', () => {
+  const source = readFileSync(join(ROOT, 'infra/millrace.ts'), 'utf8');
+  const [, defaults = ''] = /const DEFAULTS = \{\n(.*?)\n\} as const/s.exec(source) ?? [];
+  const known = ['handlers', ...[...defaults.matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name)];
+
+  const rows = tableBelow(readDocument('docs/adopt.md'), 'Deploy it');
+  const listed = rows.flatMap(([names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+
+  expect(listed.filter((name) => !known.includes(name))).toEqual([]);
+  expect(listed).toEqual(expect.arrayContaining(['handlerStacks', 'api', 'alarms', 'database', 'network']));
 });
 
 it('docs/deploy.md shows a cdk.json of which the settings of each stage are accepted', () => {

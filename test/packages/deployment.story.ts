@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readDocument } from '../docs/documents.ts';
 import { execute, makeForeignProject, npm, type Packed, packAll } from './packed.ts';
 
 const MODULES = resolve(import.meta.dirname, '../../node_modules');
@@ -33,6 +34,11 @@ const variables = { MILLRACE_MAX_ATTEMPTS: '3', MILLRACE_RETRY_DELAY: '5' };
 const millrace = new Millrace(stack, 'Jobs', { stage: 'shop', settings: { MILLRACE_RETRY_DELAY: '7' }, variables });
 new s3.Bucket(stack, 'Invoices').grantRead(millrace.handler('send_invoice').function.lambda);
 `;
+
+/** The app that docs/adopt.md shows. */
+const PRODUCTION = readDocument('docs/adopt.md').blocks.find(({ code }) =>
+  code.startsWith('// production.mjs\n'),
+)?.code;
 
 const DEV = { stage: 'dev', database: 'create' };
 
@@ -69,7 +75,7 @@ beforeAll(async () => {
       'src/price.ts': `export enum Price { Low = 5 }\nexport const price = Price.Low;`,
       'jobs/send-invoice.ts': HANDLER,
     },
-    ...{ 'cdk.mjs': APP, 'part.cjs': PART },
+    ...{ 'cdk.mjs': APP, 'part.cjs': PART, 'production.mjs': PRODUCTION ?? '' },
   });
   await npm(project, 'install', '--offline', '--no-audit', '--no-fund', packed.files.millrace ?? '');
   await mkdir(join(project, 'node_modules'), { recursive: true });
@@ -115,6 +121,28 @@ it('is a part of the stack of another app, without outputs', async () => {
   expect(environmentOf(template, 'millrace-shop-send_invoice')).toMatchObject(variables);
   expect(environmentOf(template, 'millrace-shop-registry')).toMatchObject(variables);
   expect(JSON.stringify(template.Resources)).toContain('s3:GetObject*');
+});
+
+it('deploys the stage in docs/adopt.md: many handlers, an API with a domain, and alarms that notify', async () => {
+  const { stderr, template } = await synthesise('production.mjs', 'Shop');
+
+  expect(stderr).not.toContain('Error');
+  const resources: { Type: string; Properties: Record<string, unknown> }[] = Object.values(template.Resources);
+  const only = (type: string) => resources.filter(({ Type }) => Type === type).map(({ Properties }) => Properties);
+  // A nested stack without a handler is not made, and the project has one handler.
+  expect(only('AWS::CloudFormation::Stack')).toHaveLength(1);
+  expect(only('AWS::ApiGatewayV2::Authorizer')).toMatchObject([
+    { JwtConfiguration: { Issuer: 'https://login.example.com/', Audience: ['jobs'] } },
+  ]);
+  const [stage] = only('AWS::ApiGatewayV2::Stage');
+  expect(stage).toMatchObject({ DefaultRouteSettings: { ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 } });
+  expect(stage).not.toHaveProperty('AccessLogSettings');
+  expect(only('AWS::ApiGatewayV2::DomainName')).toMatchObject([{ DomainName: 'jobs.example.com' }]);
+  expect(JSON.stringify(only('AWS::Route53::RecordSet'))).toContain('RegionalDomainName');
+  const [topic] = Object.keys(template.Resources).filter((id) => id.startsWith('Pager'));
+  const page = only('AWS::CloudWatch::CompositeAlarm')[0];
+  expect(page?.AlarmActions).toEqual([{ Ref: topic }]);
+  expect(JSON.stringify(only('AWS::Events::ApiDestination'))).toContain('https://hooks.example.com/oncall');
 });
 
 it('applies the variables of the environment to the handlers, and names those without effect', async () => {
