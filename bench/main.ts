@@ -4,6 +4,7 @@ import { runOpenTestDatabase } from './open-test-database.ts';
 import { runBench } from './run-bench.ts';
 import { runSqs } from './sqs.ts';
 import { runStack } from './stack.ts';
+import { runSynth } from './synth.ts';
 
 const { values } = parseArgs({
   allowNegative: true,
@@ -14,6 +15,8 @@ const { values } = parseArgs({
     pinned: { type: 'boolean', default: false },
     stack: { type: 'boolean', default: true },
     sqs: { type: 'boolean', default: false },
+    synth: { type: 'boolean', default: false },
+    handlers: { type: 'string', default: '300' },
   },
 });
 
@@ -26,6 +29,8 @@ const print = (text: string) => void process.stdout.write(`${text}\n`);
 if (values.sqs) {
   // Measures the SQS emulator alone, with messages instead of jobs.
   await runSqs({ messages: jobs, runs, print });
+} else if (values.synth) {
+  await runSynth({ handlers: positive('handlers', values.handlers), print });
 } else {
   await runBench({ jobs, runs, peers: values.peers, pinned: values.pinned, print });
   await runLoad(print);
