@@ -1,7 +1,8 @@
-import { appendFile, lstat, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { appendFile, lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ownFile, ownVersion } from '../core/own-files.ts';
 import { withoutMark } from '../core/text.ts';
+import { exists, type Manifest, NO_TEST, type ProjectKind, projectKind } from './project-kind.ts';
 
 /** What `init` did, for the person who ran it. */
 export interface Initialised {
@@ -11,20 +12,10 @@ export interface Initialised {
   readonly skipped: readonly string[];
 }
 
-interface Manifest {
-  main?: string;
-  private?: boolean;
-  type?: string;
-  scripts?: Record<string, string>;
-  dependencies?: Record<string, string>;
-  devDependencies?: Record<string, string>;
-}
-
 interface Project {
   readonly folder: string;
   readonly manifest: Manifest | undefined;
-  /** Whether a package manager has just created the package.json. */
-  readonly isNew: boolean;
+  readonly kind: ProjectKind;
   readonly written: string[];
   readonly skipped: string[];
 }
@@ -36,8 +27,6 @@ const ZOD = '^4.0.0';
 const COMPILER = { typescript: '^7.0.0', '@types/node': '^24.0.0' };
 const TSCONFIG_BY_HAND =
   'if it includes jobs, the test requires "allowImportingTsExtensions": true, "noEmit": true and "types": ["node"]';
-/** The script that `npm init` and `pnpm init` write. */
-const NO_TEST = 'echo "Error: no test specified" && exit 1';
 const BY_HAND =
   "to deploy, add to its app: import { Millrace } from 'millrace/cdk'; new Millrace(stack, 'Jobs', { stage: 'dev' })";
 /** One stage, which `cdk deploy` deploys without options. */
@@ -50,22 +39,22 @@ const CDK = { app: 'node cdk.mjs', context: { stage: 'dev', stages: { dev: { dat
  */
 export async function init(folder: string): Promise<Initialised> {
   const manifest = await readManifest(folder);
-  const project: Project = { folder, manifest, isNew: await isNew(folder, manifest), written: [], skipped: [] };
-  const suffix = (await usesTypeScript(project)) ? 'ts' : manifest?.type === 'module' ? 'js' : 'mjs';
+  const project: Project = { folder, manifest, kind: await projectKind(folder, manifest), written: [], skipped: [] };
+  const { language, suffix } = project.kind;
   const test = await template('say-hello.test.ts');
   await write(project, `jobs/say-hello.${suffix}`, await template('say-hello.ts'), 'nothing to do');
   const testText = test.replace('say-hello.ts', `say-hello.${suffix}`);
   await write(project, `jobs/say-hello.test.${suffix}`, testText, 'nothing to do');
-  if (suffix === 'ts') await writeTsconfig(project);
+  if (language === 'TypeScript') await writeTsconfig(project);
   if (await exists(join(folder, 'cdk.json'))) project.skipped.push(`cdk.json exists; ${BY_HAND}`);
   else {
     await write(project, 'cdk.mjs', await template('cdk.mjs'), BY_HAND);
     await write(project, 'cdk.json', `${JSON.stringify(CDK, undefined, 2)}\n`, BY_HAND);
   }
   await ignore(project);
-  await addToManifest(project, suffix);
+  await addToManifest(project);
   const { written, skipped } = project;
-  return { language: suffix === 'ts' ? 'TypeScript' : 'JavaScript', written, skipped };
+  return { language, written, skipped };
 }
 
 async function writeTsconfig(project: Project): Promise<void> {
@@ -86,31 +75,6 @@ async function readManifest(folder: string): Promise<Manifest | undefined> {
   } catch (cause) {
     throw new Error(`${file} is not valid JSON: correct it and run init again`, { cause });
   }
-}
-
-async function usesTypeScript({ folder, manifest, isNew }: Project): Promise<boolean> {
-  if (isNew || (await exists(join(folder, 'tsconfig.json')))) return true;
-  const jobs = await readdir(join(folder, 'jobs')).catch(() => []);
-  if (jobs.some((name) => name.endsWith('.ts'))) return true;
-  return 'typescript' in { ...manifest?.dependencies, ...manifest?.devDependencies };
-}
-
-const PACKAGES = /^(dev|optional)?dependencies$/i;
-/** The other fields that `pnpm add` and `pnpm init` write. */
-const INITIAL = [
-  ...['name', 'version', 'description', 'main', 'scripts', 'keywords', 'author', 'license', 'private', 'type'],
-  ...['packageManager', 'devEngines'],
-];
-
-/** Returns whether npm has just created the package.json, which then contains only packages, or pnpm has. */
-async function isNew(folder: string, manifest: Manifest | undefined): Promise<boolean> {
-  const { main = 'index.js', type, scripts = {}, ...others } = manifest ?? {};
-  const fields = Object.keys(manifest ?? {});
-  if (fields.every((field) => PACKAGES.test(field))) return true;
-  const isInitial = Object.keys(others).every((field) => PACKAGES.test(field) || INITIAL.includes(field));
-  const runsNothing = Object.keys(scripts).join() === 'test' && scripts.test === NO_TEST;
-  // A CommonJS program would not load as an ES module.
-  return isInitial && runsNothing && type !== 'commonjs' && !(await exists(join(folder, main)));
 }
 
 async function write(project: Project, name: string, text: string, byHand: string): Promise<void> {
@@ -143,19 +107,23 @@ async function ignore({ folder, written, skipped }: Project): Promise<void> {
   written.push(`.gitignore: ${missing.join(', ')}`);
 }
 
-async function addToManifest(project: Project, suffix: string): Promise<void> {
-  const { manifest: before, isNew } = project;
+async function addToManifest(project: Project): Promise<void> {
+  const { manifest: before, kind } = project;
   const path = join(project.folder, 'package.json');
   const text = before === undefined ? '' : await readFile(path, 'utf8');
-  const manifest: Manifest = isNew ? { private: true, type: 'module', ...before } : { ...before };
+  const manifest: Manifest = kind.isNew ? { private: true, ...before, type: 'module' } : { ...before };
   if (manifest.scripts?.test === NO_TEST) manifest.scripts = withoutTest(manifest.scripts);
   const added = [
-    ...addMissing(project, manifest, 'scripts', { dev: 'millrace dev', test: `node --test jobs/*.test.${suffix}` }),
+    ...(before?.type === 'commonjs' && kind.isNew ? ['type'] : []),
+    ...addMissing(project, manifest, 'scripts', {
+      dev: 'millrace dev',
+      test: `node --test jobs/*.test.${kind.suffix}`,
+    }),
     ...addMissing(project, manifest, 'scripts', { deploy: 'cdk deploy' }),
     ...addMissing(project, manifest, 'dependencies', { millrace: ownVersion(), zod: ZOD }),
     ...addMissing(project, manifest, 'devDependencies', {
       'millrace-dev': ownVersion(),
-      ...(isNew && COMPILER),
+      ...(kind.isNew && COMPILER),
     }),
   ];
   if (added.length === 0) return;
@@ -183,11 +151,4 @@ function addMissing(
   }
   if (free.length > 0) manifest[field] = { ...manifest[field], ...Object.fromEntries(free) };
   return free.map(([name]) => name);
-}
-
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -109,6 +109,9 @@ const OF_PNPM = {
   scripts: { test: 'echo "Error: no test specified" && exit 1' },
   dependencies: { millrace: '0.1.0' },
 };
+/** What `npm init` of npm 11 writes. */
+const OF_NPM = JSON.stringify({ ...OF_PNPM, type: 'commonjs' });
+const USING_TYPESCRIPT = '{"name":"shop","scripts":{"start":"node ."},"devDependencies":{"typescript":"7"}}';
 
 it.each<[string, Record<string, string>, string]>([
   ['TypeScript by its tsconfig.json', { 'package.json': '{}', 'tsconfig.json': '{}' }, 'ts'],
@@ -118,7 +121,10 @@ it.each<[string, Record<string, string>, string]>([
   ['TypeScript after the first npm install', { 'package.json': '{"dependencies":{}}' }, 'ts'],
   ['TypeScript after the first pnpm add', { 'package.json': JSON.stringify(OF_PNPM) }, 'ts'],
   ['JavaScript in CommonJS with a main file', { 'package.json': JSON.stringify(OF_PNPM), 'index.js': '' }, 'mjs'],
-  ['JavaScript after npm init', { 'package.json': JSON.stringify({ ...OF_PNPM, type: 'commonjs' }) }, 'mjs'],
+  ['TypeScript after npm init', { 'package.json': OF_NPM, 'package-lock.json': '' }, 'ts'],
+  ['JavaScript after npm init, beside a program', { 'package.json': OF_NPM, 'shop.js': '' }, 'mjs'],
+  ['TypeScript in CommonJS', { 'package.json': '{"type":"commonjs"}', 'tsconfig.json': '{}' }, 'mts'],
+  ['TypeScript in CommonJS by its packages', { 'package.json': USING_TYPESCRIPT }, 'mts'],
 ])('writes the handler in the language of the project: %s', async (_language, files, suffix) => {
   const folder = await projectOf(files);
 
@@ -126,6 +132,25 @@ it.each<[string, Record<string, string>, string]>([
 
   expect(written).toContain(`jobs/say-hello.${suffix}`);
   expect(await read(folder, `jobs/say-hello.test.${suffix}`)).toContain(`from './say-hello.${suffix}'`);
+});
+
+it('makes ES modules the type of a project that npm init has just created', async () => {
+  const folder = await projectOf({ 'package.json': OF_NPM });
+
+  const { written } = await init(folder);
+
+  expect(written).toContainEqual(expect.stringMatching(/^package\.json: type, dev, test/));
+  expect(JSON.parse(await read(folder, 'package.json'))).toMatchObject({ name: 'shop', type: 'module' });
+});
+
+it('writes no second file for the job type of the first handler', async () => {
+  const given = { 'package.json': USING_TYPESCRIPT, 'jobs/say-hello.mjs': '', 'jobs/say-hello.test.mjs': '' };
+  const folder = await projectOf(given);
+
+  const { written, skipped } = await init(folder);
+
+  expect(written).not.toContainEqual(expect.stringContaining('say-hello'));
+  expect(skipped).toContain('jobs/say-hello.mjs exists; nothing to do');
 });
 
 it('names a package.json that is not valid JSON, and writes nothing', async () => {
