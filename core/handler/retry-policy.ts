@@ -20,7 +20,12 @@ export { type Jitter, LONGEST_DELAY_SECONDS, type RetryPolicy } from './policy-f
 export interface RetryOptions {
   /** Default 0.2 for an exponential policy, and 0 for the others. */
   jitter?: Jitter;
+  /**
+   * Class names or codes of errors, such as `ECONNRESET`. If set, every other error makes the job a dead letter at
+   * once, and so does a timeout unless the list has its name, `TimedOut`.
+   */
   retryOn?: readonly string[];
+  /** Class names or codes of errors that make the job a dead letter at once. It takes precedence over `retryOn`. */
   deadLetterOn?: readonly string[];
 }
 

@@ -97,5 +97,5 @@ export async function showJob(db: Queryable, id: string): Promise<ShownJob | und
   const { rows: attempts } = await db.query<ShownAttempt>(SHOW_ATTEMPTS, [id, MOST_ATTEMPTS + 1]);
   const job = { ...toJob(row), payload: row.payload, result: row.result };
   const shown = { attempts: attempts.slice(0, MOST_ATTEMPTS), moreAttempts: attempts.length > MOST_ATTEMPTS };
-  return { job, ...shown, handled: row.handled, waiting: whyWaiting(job, row) };
+  return { job, ...shown, handled: row.handled, waiting: whyWaiting(job, row, attempts[0]) };
 }

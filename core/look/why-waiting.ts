@@ -25,11 +25,23 @@ export interface Surroundings {
   readonly first_waiting: string | null;
 }
 
+/** How an attempt ended, by its entry in the history. */
+interface Ended {
+  readonly outcome: string;
+  readonly errorName: string | null;
+  readonly startedAt: Date | null;
+}
+
+const RETRY = 'npx millrace jobs retry';
+/** Errors that end a job under every retry policy. */
+const FINAL_ERRORS = ['DeadLetter', 'PayloadInvalid'];
+
 /**
  * Returns why a job is not running or not finished, in one sentence. When it is finished: what still waits for the
  * children that it enqueued, or null.
+ * @param newest the newest entry of its history
  */
-export function whyWaiting(job: Job, around: Surroundings): string | null {
+export function whyWaiting(job: Job, around: Surroundings, newest?: Ended): string | null {
   const name = handlerName(job);
   const cancel = around.cancel_requested ? '; its cancellation is requested' : '';
   switch (job.status) {
@@ -41,12 +53,20 @@ export function whyWaiting(job: Job, around: Surroundings): string | null {
     case 'running':
       return `it has been running since ${iso(job.startedAt)}, attempt ${job.attempts} of ${job.maxAttempts}${cancel}`;
     case 'dead_letter':
-      return `it is dead and does not run again until it is retried: npx millrace jobs retry ${job.id}`;
+      return `it is dead${whyEarly(job, newest)} and does not run again until it is retried: ${RETRY} ${job.id}`;
     case 'succeeded':
     case 'skipped':
     case 'cancelled':
       return whatWaits(around);
   }
+}
+
+/** Returns why no attempt followed although some were left; empty if none was left, or the error itself says so. */
+function whyEarly({ attempts, maxAttempts }: Job, newest: Ended | undefined): string {
+  const { errorName = null, startedAt = null } = newest?.outcome === 'dead_letter' ? newest : {};
+  if (attempts >= maxAttempts || errorName === null || startedAt === null) return '';
+  if (FINAL_ERRORS.includes(errorName)) return '';
+  return `, because its retry policy does not retry ${errorName} (retryOn, deadLetterOn),`;
 }
 
 function whyNotClaimed(job: Job, around: Surroundings): string {
