@@ -17,7 +17,7 @@ export function addJobsCancel(jobs: Command): void {
   jobs
     .command('cancel')
     .argument('<id...>', 'job ids', jobIds)
-    .description('cancel waiting, dispatched, running or dead jobs')
+    .description('cancel waiting, dispatched, running or dead jobs, and the children of a job that have not started')
     .option('-y, --yes', 'skip the confirmation for several jobs')
     .addHelpText('after', examples('jobs cancel 1', 'jobs cancel 1 2 3 --yes'))
     .action(
