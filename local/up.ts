@@ -18,6 +18,7 @@ import { parseLogLine } from './screen/log-line.ts';
 import { openStartProgress } from './screen/start-progress.ts';
 import { withoutPassword } from './screen/without-password.ts';
 import { type Part, writeLine } from './screen/writers.ts';
+import { compareWithLastDatabase } from './services/last-database.ts';
 import { openStack, type Stack } from './stack.ts';
 import { isRunning, readState, removeState } from './state.ts';
 import { fired, listenForStop, type StopRequests } from './stop-requests.ts';
@@ -134,6 +135,7 @@ async function start(
   const retryFactor = fastRetries ? FAST_RETRY_FACTOR : 1;
   const options = { children, ...place, retryFactor, onEvent, printLine, during, ...requests };
   const stack = await openStack(options).finally(progress.end);
+  await compareWithLastDatabase(dataPath(place.project), place.databaseUrl, printLine);
   const samples = await insertSamples(stack);
   lateImage.expect(samples);
   await publishState(place, stack);
