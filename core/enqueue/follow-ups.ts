@@ -6,14 +6,17 @@ import { traceCreate } from '../tracing.ts';
 import { newJob, newJobs, withTrace } from './check-job.ts';
 import { checkItems, type NewJob, recordText } from './enqueue-options.ts';
 
-/** Jobs that one attempt may enqueue, and characters of their JSON text. */
+/** Jobs that one attempt may enqueue beside those that wait for children, which may be as many. */
 const MOST_JOBS = 10_000;
+/** Characters of the JSON text of all. */
 const MOST_TEXT = 8 * 1024 * 1024;
 
 /** Collects what one attempt enqueues, until it has ended. */
 export class FollowUps {
   private readonly groups: string[] = [];
   private jobs = 0;
+  /** Jobs that wait for children. */
+  private waiting = 0;
   private text = 0;
   /** Calls that check a job at the moment. */
   private checking = 0;
@@ -23,7 +26,7 @@ export class FollowUps {
   async enqueue(handler: HandlerDefinition, payload: unknown, options: EnqueueOptions = {}): Promise<void> {
     return this.check(async () => {
       const [job = ''] = await recordsOf([await newJob({ ...options, handler, payload }, '')]);
-      this.add(`"jobs":[${job}]`, 1);
+      this.add(`"jobs":[${job}]`, { jobs: 1, waiting: 0 });
     });
   }
 
@@ -43,7 +46,8 @@ export class FollowUps {
       const [waiting] = await recordsOf([await newJob(next ?? {}, 'onAllFinished.')]);
       const jobs = await recordsOf(await newJobs(children, 'children'));
       const pastDead = onDeadChild === 'continue';
-      this.add(`"jobs":[${jobs.join()}],"then":${waiting},"past_dead":${pastDead}`, jobs.length + 1);
+      const group = `"jobs":[${jobs.join()}],"then":${waiting},"past_dead":${pastDead}`;
+      this.add(group, { jobs: jobs.length, waiting: 1 });
     });
   }
 
@@ -56,7 +60,8 @@ export class FollowUps {
   async close(): Promise<Omit<EnqueuedWithSuccess, 'delaySeconds'> | undefined> {
     while (this.checking > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
     this.end();
-    return this.jobs === 0 ? undefined : { groups: this.groups, jobs: this.jobs };
+    const jobs = this.jobs + this.waiting;
+    return jobs === 0 ? undefined : { groups: this.groups, jobs };
   }
 
   /** Returns the promise of the call itself: an error that no code awaits is then reported like any other. */
@@ -71,16 +76,17 @@ export class FollowUps {
     }
   }
 
-  private add(group: string, jobs: number): void {
-    if (this.jobs + jobs > MOST_JOBS) {
-      const most = `at most ${MOST_JOBS} jobs in one attempt, each onAllFinished included (children can enqueue others)`;
-      throw new SettingError('enqueue', most, this.jobs + jobs);
+  private add(group: string, { jobs, waiting }: { readonly jobs: number; readonly waiting: number }): void {
+    const most = Math.max(this.jobs + jobs, this.waiting + waiting);
+    if (most > MOST_JOBS) {
+      throw new SettingError('enqueue', `at most ${MOST_JOBS} jobs in one attempt (children can enqueue others)`, most);
     }
     if (this.text + group.length > MOST_TEXT) {
       throw new SettingError('enqueue', `payloads of at most 8 MB together in one attempt`, this.text + group.length);
     }
     this.groups.push(group);
     this.jobs += jobs;
+    this.waiting += waiting;
     this.text += group.length;
   }
 }

@@ -165,7 +165,7 @@ export function openUnruly(engine: Engine): Unruly {
         engine.queues.showAll();
         for (let n = 0; n < 4; n++) await runBatch(engine.queues.receive(QUEUE), null);
         const [left] = await engine.sql<{ n: number }>(
-          "select count(*)::integer as n from millrace.jobs_live where status <> 'dead_letter'",
+          "select count(*)::integer as n from millrace.jobs_live where status <> 'dead_letter' and job_type = 'work'",
         );
         if (left!.n === 0) return;
       }
