@@ -219,7 +219,9 @@ begin
     -- Otherwise jsonb_to_record would make a key of a number, and of the text of an object.
     select format('enqueue_many: job %s: ', e.ord - 1) || case when types ? k
         then format('%s: expected a %s, got %s', k, types ->> k, jsonb_typeof(e.value -> k))
-        else format('unknown key %s', k) end into unknown
+        else format('unknown key %s; the keys are %s', k, (select string_agg(n, ', ' order by n)
+          from jsonb_object_keys(types) n))
+        end into unknown
       from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord), jsonb_object_keys(e.value) k
       where not types ? k or jsonb_typeof(e.value -> k) not in (types ->> k, 'null') limit 1;
   end if;

@@ -4,6 +4,7 @@ import { ALL_KEYS, type NewJob } from '../../core/enqueue/enqueue-options.ts';
 import type { Enqueued } from '../../core/enqueue/insert-jobs.ts';
 import { isTooEarly } from '../../core/enqueue/refusals.ts';
 import { handlerName } from '../../core/handler/naming.ts';
+import { otherWord } from '../../core/handler/other-words.ts';
 import { closest } from '../../core/text.ts';
 import { afterChange, isRefused } from '../backend/after-change.ts';
 import type { Backend } from '../backend/backend.ts';
@@ -34,7 +35,8 @@ interface EnqueueFlags extends UniqueFlags {
 
 /** `millrace enqueue` */
 export function addEnqueue(program: Command): void {
-  const command = rewordErrors(program.command('enqueue'), reword)
+  const command: Command = program.command('enqueue');
+  rewordErrors(command, (text) => reword(command, text))
     .argument('<job_type>', 'the job type, such as send_reminder', jobTypeOf)
     .argument('[json]', 'the payload; - reads it from standard input', '{}')
     .description('insert a job and print its id')
@@ -75,20 +77,27 @@ export function addEnqueue(program: Command): void {
     .action(action(runEnqueue));
 }
 
-function reword(text: string): string {
-  return withQuotes(withPayloadArgument(withTimeOption(text)), `'{"id": 7}'`);
+function reword(command: Command, text: string): string {
+  return withQuotes(withPayloadArgument(withOurOption(command, text)), `'{"id": 7}'`);
 }
 
 /** The names that the API and SQL have for the options of this command. */
-const OTHER_NAMES = { '--delay': '--in', '--run-at': '--at' } as const;
+const OTHER_NAMES = { delay: 'in', 'run-at': 'at' } as const;
 
 /** Returns the error about an unknown option with the option that has its meaning here. */
-function withTimeOption(text: string): string {
-  const [, given] = /^error: unknown option '(--[\w-]+)'/.exec(text.replaceAll('_', '-')) ?? [];
+function withOurOption({ options }: Command, text: string): string {
+  const [first = ''] = text.split('\n');
+  const [, given] = /^error: unknown option '--([\w-]+)'/.exec(first.replaceAll('_', '-')) ?? [];
   if (given === undefined) return text;
-  const name = closest(given, Object.keys(OTHER_NAMES)) as keyof typeof OTHER_NAMES | undefined;
-  const known = name && OTHER_NAMES[name];
-  return known === undefined ? text : `${text.split('\n')[0]}; did you mean ${known}?\n`;
+  const similar = closest(given, Object.keys(OTHER_NAMES));
+  const names = [...options.map(({ long }) => `${long}`.slice(2)), ...Object.keys(OTHER_NAMES), 'payload'];
+  const answer = similar === undefined ? otherWord(given, names) : `; did you mean ${similar}?`;
+  return answer === '' ? text : `${first}${answer.replace(/(?<=did you mean )[\w-]+/, ourOption)}\n`;
+}
+
+function ourOption(name: string): string {
+  if (name === 'payload') return 'the argument [json]';
+  return `--${Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name as keyof typeof OTHER_NAMES] : name}`;
 }
 
 async function runEnqueue(

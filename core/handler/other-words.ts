@@ -50,6 +50,10 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   claimlimit: 'one dispatcher claims for all handlers: set MILLRACE_CLAIM_LIMIT, or claimLimit of the stage',
 };
 
+/** A job has no timeout of its own. */
+const TIMES_OUT =
+  '; the handler has the timeout, from which the lease of a claim follows: set timeout in defineHandler';
+
 /** Other words for a status, by ours. */
 const STATUS_WORDS: Readonly<Record<string, readonly string[]>> = {
   pending: [
@@ -68,14 +72,15 @@ const STATUS_WORDS: Readonly<Record<string, readonly string[]>> = {
 const plain = (word: string) => word.toLowerCase().replace(/[_-]/g, '');
 
 /**
- * Returns the end of an error about a name that is not in `known`, if it is another system's word for one of them or
- * for a setting of the stage; else empty.
+ * Returns the end of an error about a name that is not in `known`, if it is another system's word for one of them, for
+ * a setting of the stage, or for what the handler has instead of the job; else empty.
  */
 export function otherWord(given: string, known: readonly string[]): string {
   const word = plain(given);
   if (Object.hasOwn(ELSEWHERE, word)) return `; ${ELSEWHERE[word]}`;
   const ours = Object.entries(NAMES).find(([, others]) => others.includes(word))?.[0] ?? word;
   const found = known.find((one) => plain(one) === ours);
+  if (ours === 'timeout' && found === undefined && known.some((one) => plain(one) === 'uniquekey')) return TIMES_OUT;
   return found === undefined ? '' : `; did you mean ${found}${NOTES[word] ?? NOTES[ours] ?? ''}?`;
 }
 

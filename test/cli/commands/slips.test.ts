@@ -193,6 +193,12 @@ it.each([
   ['--dely', '--in'],
   ['--run-at', '--at'],
   ['--run_at', '--at'],
+  ['--scheduled-at', '--at'],
+  ['--countdown', '--in'],
+  ['--max_retries', '--max-attempts, which counts the first attempt too'],
+  ['--retries', '--max-attempts, which counts the first attempt too'],
+  ['--singleton-key', '--unique-key'],
+  ['--payload', 'the argument [json]'],
 ])('enqueue answers %s with %s', async (flag, known) => {
   const { code, stderr } = await run('enqueue', 'mail', '{}', flag, '5m');
 

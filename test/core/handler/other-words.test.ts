@@ -8,6 +8,7 @@ import { openApi } from '../../api/world.ts';
 import { runCli } from '../../cli/run-cli.ts';
 
 const COLUMNS = 'job_type payload run_at max_attempts unique_key group_key priority on_dead_letter'.split(' ');
+const TIMES_OUT = 'the handler has the timeout, from which the lease of a claim follows: set timeout in defineHandler';
 
 describe('a name of another job system', () => {
   it.each([
@@ -20,8 +21,8 @@ describe('a name of another job system', () => {
     ['wait_until', '; did you mean run_at?'],
     ['queueing_lock', '; did you mean unique_key?'],
     ['deadLetter', '; did you mean on_dead_letter?'],
-    ['expireInSeconds', ''],
-    ['claim_timeout', ''],
+    ['expireInSeconds', `; ${TIMES_OUT}`],
+    ['claim_timeout', `; ${TIMES_OUT}`],
     ['colour', ''],
   ])('is answered with our word: %s', (given, answer) => {
     expect(otherWord(given, COLUMNS)).toBe(answer);
@@ -81,18 +82,27 @@ describe('every door answers with our word', () => {
     );
   });
 
+  it.each(['claimTimeout', 'timeout', 'expireInSeconds'])('enqueue: %s', (name) => {
+    expect(() => checkNames({ [name]: 3 }, '')).toThrow(`${name}: unknown option; `);
+    expect(() => checkNames({ [name]: 3 }, '')).toThrow(TIMES_OUT);
+  });
+
   it('the API and the command line', async () => {
     const { ask } = await openApi();
 
     const job = await ask('/jobs', { method: 'POST', body: { job_type: 'mail', max_retries: 3 } });
     const bulk = await ask('/jobs/bulk', { method: 'POST', body: { jobs: [{ job_type: 'mail', data: {} }] } });
     const list = await ask('/admin/jobs?status=success');
+    const timed = await ask('/jobs', { method: 'POST', body: { job_type: 'mail', claimTimeout: 3 } });
     const command = await runCli(['jobs', 'list', '--status', 'success']);
 
     const [unknown] = job.body.errors;
     expect(unknown).toMatchObject({
       pointer: '/max_retries',
       detail: expect.stringContaining('did you mean max_attempts'),
+    });
+    expect(timed.body.errors).toContainEqual({
+      ...{ in: 'body', pointer: '/claimTimeout', detail: `is unknown; ${TIMES_OUT}` },
     });
     expect(JSON.stringify(bulk.body)).toContain('is unknown; did you mean payload?');
     expect(JSON.stringify(list.body)).toContain('cancelled; did you mean succeeded?');
