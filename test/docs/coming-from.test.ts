@@ -87,6 +87,47 @@ function byPage(one: string, other: string): number {
   return page.text.indexOf(`\n| \`${one}\` |`) - page.text.indexOf(`\n| \`${other}\` |`);
 }
 
+const SYSTEMS = ['pg-boss', 'graphile-worker', 'BullMQ', 'Sidekiq', 'Celery', 'Procrastinate'];
+
+describe('the systems on the page', () => {
+  it('are the columns of the tables', () => {
+    const headers = [...page.text.matchAll(/^\| here \| (.+) \|$/gm)].map(([, names = '']) => names.split(' | '));
+
+    // graphile-worker has no column of a status.
+    const withStatus = SYSTEMS.filter((name) => name !== 'graphile-worker');
+    expect(headers).toEqual([SYSTEMS, [...withStatus, 'tables of your own']]);
+  });
+
+  it.each(SYSTEMS)('%s has a section with a table, the code there and the handler here', (name) => {
+    const [, heading = ''] = new RegExp(`^## (${name} [\\d.]+)$`, 'm').exec(page.text) ?? [];
+
+    const { text, blocks } = section(page, heading);
+
+    expect(tableBelow(page, heading).length).toBeGreaterThan(6);
+    expect(blocks).toHaveLength(2);
+    expect(blocks[1]?.code).toMatch(/^\/\/ jobs\/[\w-]+\.ts\nimport .*defineHandler/);
+    expect(text).toContain('\nNot available: ');
+  });
+
+  it('a table of your own has its columns, settings, metrics and queries', () => {
+    const { text, blocks } = section(page, 'A table of your own');
+
+    const headers = [...text.matchAll(/^\| (\w+) there \| here \|$/gm)].map(([, what]) => what);
+
+    expect(headers).toEqual(['column', 'setting', 'metric']);
+    expect(text).toMatch(/outbox, `background_jobs` or `failed_jobs`/);
+    for (const pair of [
+      ['`max_retries` *n*', '`max_attempts` *n* + 1'],
+      ['`jobs_total{status="delivered"}`', '`millrace_job_events_total{event="succeeded"}`'],
+      ['`jobs_total{status="failed"}`, permanent', '`millrace_job_events_total{event="dead_lettered"}`'],
+    ]) {
+      expect(text).toContain(`| ${pair.join(' | ')} |`);
+    }
+    expect(text).toMatch(/\| a deferral: .* \| a row of `millrace\.job_attempts`/);
+    expect(blocks.map(({ language }) => language)).toEqual(['sql', 'sql']);
+  });
+});
+
 describe('our words on the page', () => {
   it('names only metrics, variables and policies that exist', () => {
     const metrics = codes.flatMap((code) => code.match(/millrace_\w+/g) ?? []);

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { readFileContext } from '../../core/settings/stage-list.ts';
 import { readSettings } from '../../infra/settings/settings.ts';
 import { init } from '../../local/init.ts';
+import { readExamples } from '../docs/documents.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 async function projectOf(files: Readonly<Record<string, string>>): Promise<string> {
@@ -183,4 +184,19 @@ it.each([
 
   expect(skipped.map((line) => line.slice(0, 60))).toEqual(expected);
   expect(await read(folder, 'tsconfig.json')).toBe(tsconfig);
+});
+
+it.each(readExamples().map(({ path }) => dirname(path)))('%s has the files that init writes', async (example) => {
+  const folder = await projectOf({});
+  await init(folder);
+  const json = async (name: string) =>
+    [await read(folder, name), await read(example, name)].map((one) => JSON.parse(one));
+
+  const [stages, ownStages] = await json('cdk.json');
+  const [{ scripts }, { scripts: ownScripts, ...manifest }] = await json('package.json');
+
+  for (const name of ['cdk.mjs', '.gitignore']) expect(await read(example, name)).toBe(await read(folder, name));
+  expect(ownStages).toEqual(stages);
+  expect(ownScripts).toMatchObject({ dev: scripts.dev, deploy: scripts.deploy });
+  expect(manifest).toMatchObject({ type: 'module', private: true });
 });

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { RunContext } from '../../../../core/handler/handler.ts';
 import { showJob } from '../../../../core/look/show-job.ts';
 import type { Queryable } from '../../../../core/postgres/database.ts';
+import { systemTime, type Time } from '../../../../core/time.ts';
 import { openDatabaseEngine, QUEUE, type RunOptions } from '../../../support/database-engine.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { boom } from '../troubled.ts';
@@ -119,6 +120,30 @@ it('does not store the report of an attempt that runs no more under its claim', 
   await running;
 
   expect(progress).toBeNull();
+});
+
+it('stores the reports of a second with one statement, however many jobs report however often', async () => {
+  const { records } = await engine.deliver(3);
+  const pauses: number[] = [];
+  let stored = 0;
+  const db = watched((text) => {
+    if (text.includes('progress = jsonb_build_object')) stored++;
+  });
+  const sleep: Time['sleep'] = (ms, signal) => {
+    if (ms <= 1_000) pauses.push(ms);
+    return quickTime.sleep(ms, signal);
+  };
+  engine.work = async ({ progress }) => {
+    while (stored < 3) {
+      for (let n = 0; n < 100; n++) progress(n / 100);
+      await systemTime.sleep(1);
+    }
+  };
+
+  await engine.run(records, { ...options, deps: { db, time: { now: () => 0, sleep } } });
+
+  expect(stored).toBe(3);
+  expect(pauses.slice(0, 3)).toEqual([1_000, 1_000, 1_000]);
 });
 
 it('runs the job to its end when no report can be stored', async () => {
