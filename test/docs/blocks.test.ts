@@ -97,14 +97,24 @@ it('every TypeScript block compiles as the file that it names', async () => {
     files: files.map(({ file }) => file),
   };
   await writeFile(join(project.folder, 'tsconfig.json'), JSON.stringify(settings));
-  await writeFile(join(project.folder, 'package.json'), '{"type":"module"}');
+  // A package finds itself by its name.
+  const exports = { '.': './core/index.ts', './testing': './local/testing/testing.ts' };
+  await writeFile(join(project.folder, 'package.json'), JSON.stringify({ name: 'millrace', type: 'module', exports }));
 
   const compiled = await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project.folder]).catch((error) => error);
-  const { handlers, failures } = await loadCatalog(join(project.folder, 'functions/handlers'), openProbe());
+  const [ours, theirs] = await Promise.all(
+    ['functions/handlers', 'jobs'].map((folder) => loadCatalog(join(project.folder, folder), openProbe())),
+  );
 
   expect(compiled.stdout).toBe('');
-  expect(failures).toEqual([]);
-  expect(handlers.map(({ name }) => name)).toEqual(expect.arrayContaining(['charge_card', 'index_record.vector']));
+  expect([ours?.failures, theirs?.failures]).toEqual([[], []]);
+  expect(ours?.handlers.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['charge_card', 'index_record.vector']),
+  );
+  // The handlers of docs/coming-from.md, and of the pages about a project of one's own.
+  expect(theirs?.handlers.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['welcome_email', 'send_email', 'resize', 'charge_invoice', 'import_feed', 'sync_contacts']),
+  );
 });
 
 it.each(of('js'))('the JavaScript of $place parses', async ({ code }) => {
