@@ -127,14 +127,14 @@ function refuse(sentence) {
 }
 
 /**
- * Finds the Node that npm installed beside this package as its dependency. Does not search the current folder and the
- * folders above, because any account on the machine could have put a program there.
+ * Finds the Node that npm installed beside this package as its dependency, unless it runs this file already and is too
+ * old. Does not search the current folder or those above it, in which any account could have put a program.
  */
 function findNode() {
   try {
     const manifest = createRequire(file).resolve(`node-${process.platform}-${process.arch}/package.json`);
     const node = join(dirname(manifest), 'bin', 'node');
-    return existsSync(node) ? node : undefined;
+    return existsSync(node) && node !== process.argv0 ? node : undefined;
   } catch {
     return undefined;
   }

@@ -21,11 +21,11 @@ if (process.argv[2] === 'exit') process.exit(Number(process.argv[3]));
 /** A stand-in for what bundles main: see bundle.story.ts. */
 const BUNDLE = "export const keepBundle = async () => import.meta.resolve('./main.ts');";
 
-/** Fakes the platform and version for the launcher, but not for the process that it starts, which has a channel. */
+/** Fakes the platform and version for the launcher, but not for the process that it starts, unless BESIDE is set. */
 const DISGUISE = `
-const { MACHINE, VERSION } = process.env;
+const { MACHINE, VERSION, BESIDE } = process.env;
 if (MACHINE && !process.channel) Object.defineProperty(process, 'platform', { value: MACHINE });
-if (VERSION && !process.channel) Object.defineProperty(process, 'versions', { value: { node: VERSION } });
+if (VERSION && (BESIDE || !process.channel)) Object.defineProperty(process, 'versions', { value: { node: VERSION } });
 `;
 
 interface Project {
@@ -70,6 +70,15 @@ function run(folder: string, args: string[], env: Record<string, string>): Run {
 }
 
 const OLD = { VERSION: '20.20.2' };
+
+it('the launcher starts no further process when the Node beside it is too old, too', async () => {
+  const { run } = await project({ withNode: true });
+
+  const { code, output } = await run(['exit', '7'], { ...OLD, BESIDE: 'old' }).ended;
+
+  expect(code).toBe(2);
+  expect(output).toMatch(/^Millrace requires Node 24 and this is /);
+});
 
 it('the launcher passes the arguments and the exit code', async () => {
   const { run } = await project({ withNode: false });
