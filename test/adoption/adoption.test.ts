@@ -165,12 +165,13 @@ async function runDeployed(jobType: string, payload: object): Promise<unknown> {
   }
 }
 
-it.runIf(process.platform === 'linux')(
-  'applications on Node 20.19 load the package, and synthesise their handlers',
-  async () => {
-    const folder = join(packed.folder, 'older');
+// The oldest releases whose `require` loads ES modules.
+it.runIf(process.platform === 'linux').each(['20.19.0', '22.12.0'])(
+  'applications on Node %s load the package, and synthesise their handlers',
+  async (version) => {
+    const folder = join(packed.folder, version);
     await makeForeignProject(folder, { 'package.json': '{"private":true}', ...CALLERS });
-    const older = `node-linux-${process.arch}@20.19.0`;
+    const older = `node-linux-${process.arch}@${version}`;
     expect(await npm(folder, 'install', ...QUIET, packed.files.millrace ?? '', older)).toMatchObject({ code: 0 });
     const node = join(folder, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
 
