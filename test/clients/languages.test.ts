@@ -120,3 +120,18 @@ describe.each(Object.entries(LANGUAGES))('the program in %s', (language, prepare
     expect(ends.map(({ stdout }) => stdout.trimEnd().split('\n').at(-1))).toEqual(['cancelled', 'cancelled']);
   });
 });
+
+/** Each language: how to check the syntax of a file without running it. */
+const CHECKS: Readonly<Record<string, () => readonly string[]>> = {
+  python: () => [command('MILLRACE_TEST_PYTHON'), '-m', 'py_compile'],
+  ruby: () => [command('MILLRACE_TEST_RUBY'), '-wc'],
+};
+const foreign = readDocument('docs/coming-from.md').blocks.filter(({ language }) => Object.hasOwn(CHECKS, language));
+
+it.each(foreign)('the code of another job system parses: $place', async ({ code, language }) => {
+  const file = join(await temporaryFolder(), 'job');
+  await writeFile(file, code);
+  const [program = '', ...args] = CHECKS[language]!();
+
+  await expect(run(program, [...args, file])).resolves.toMatchObject({ stderr: '' });
+});

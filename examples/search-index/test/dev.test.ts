@@ -51,6 +51,23 @@ test('each key has its own batch size, concurrency, attempts and timeout', async
   ]);
 });
 
+test('a claim is good for as long as the README says, which follows from the limits of the key', async () => {
+  const row = /^\| `(\w+)` \| (\d+) \| (\d+) \| (\d+) \| (\d+) s \| (\d+) s \|$/gm;
+  const stated = [...(await readFile('README.md', 'utf8')).matchAll(row)].map(([, key, ...numbers]) => [
+    key,
+    ...numbers.map(Number),
+  ]);
+
+  const { rows } = await pool.query(`select routing_key, batch_size, concurrency, max_attempts, timeout_seconds,
+    dispatched_lease_seconds from millrace.handlers order by routing_key`);
+
+  assert.equal(stated.length, 2);
+  assert.deepEqual(
+    rows.map((one) => Object.values(one)),
+    stated,
+  );
+});
+
 test('concurrent workers never share a job', async () => {
   const records = await Promise.all(Array.from({ length: 50 }, (_, index) => save(`Record ${index}`)));
   const ended = `select routing_key, max(attempts) as attempts, count(*)::int as jobs,
