@@ -18,14 +18,16 @@ import { Mirror } from './constructs/mirror.ts';
 import { addMonitoring } from './constructs/monitoring.ts';
 import type { Place } from './constructs/network.ts';
 import { OperatorPolicy } from './constructs/operator-policy.ts';
+import { retainRecords } from './constructs/retention.ts';
 import { makeSurroundings } from './constructs/surroundings.ts';
 import { readHandlers, usualHandlers } from './handlers.ts';
 import { API_CONCURRENCY, connectionsOf, reserves } from './plan/capacity.ts';
 import { planHandler } from './plan/handler-plan.ts';
 import { checkNamed, unnamedSecrets } from './plan/named-settings.ts';
 import { prove } from './plan/proofs.ts';
-import type { Egress } from './settings/place-settings.ts';
+import { type Egress, usualDatabase } from './settings/place-settings.ts';
 import { checkClaims, checkStage, type Settings, splitSettings } from './settings/settings.ts';
+import { isProtected } from './settings/stage-settings.ts';
 
 /** Everything but the stage has a default. */
 export interface MillraceProps extends Partial<Omit<Settings, 'handlersFolder' | 'network' | 'secrets' | 'stage'>> {
@@ -40,8 +42,8 @@ export interface MillraceProps extends Partial<Omit<Settings, 'handlersFolder' |
 }
 
 const DEFAULTS = {
-  database: { kind: 'create' },
   network: {},
+  standby: false,
   dispatch: 'auto',
   pollInterval: undefined,
   claimLimit: undefined,
@@ -65,7 +67,8 @@ const DEFAULTS = {
 type CompleteProps = Required<Omit<MillraceProps, 'handlers'>>;
 
 function complete(given: MillraceProps): CompleteProps {
-  const props = { ...DEFAULTS, ...given };
+  const { protect = isProtected(given.stage) } = given;
+  const props = { ...DEFAULTS, database: { kind: usualDatabase(protect) }, ...given, protect };
   checkClaims(props);
   const { settings, variables } = splitSettings(props.settings, props.notSecret);
   const maxConnections = props.maxConnections ?? connectionsOf(props.database);
@@ -131,9 +134,8 @@ export class Millrace extends Construct {
     const registry = this.addDeploySteps(surroundings, props);
     this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.stage);
     this.addMonitoring(registry, props);
-    for (const line of [...unreadVariables(props.variables, addresses), ...unnamedSecrets(entries, props.secrets)]) {
-      Annotations.of(this).addWarningV2(`millrace:variables:${line.split(' ')[0]}`, line);
-    }
+    if (props.protect) retainRecords(this, this.handlers);
+    this.warn([...unreadVariables(props.variables, addresses), ...unnamedSecrets(entries, props.secrets)]);
   }
 
   /** Returns the handler with this name, such as `send_invoice`, for example to grant its function a permission. */
@@ -141,6 +143,10 @@ export class Millrace extends Construct {
     const found = this.handlers.find(({ plan }) => plan.name === name);
     if (found) return found;
     throw new Error(`no handler ${name}: expected one of ${this.handlers.map(({ plan }) => plan.name).join(', ')}`);
+  }
+
+  private warn(lines: readonly string[]): void {
+    for (const line of lines) Annotations.of(this).addWarningV2(`millrace:variables:${line.split(' ')[0]}`, line);
   }
 
   private makeApi(surroundings: FunctionSurroundings, props: CompleteProps): Api | undefined {

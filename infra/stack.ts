@@ -35,7 +35,8 @@ export class MillraceStack extends Stack {
     const { handlers = usualHandlers(), context = app.node.getAllContext(), environment = allSettings() } = options;
     const files = readFileContext('.');
     const { handlersFolder, network, ...settings } = readSettings(context, handlers, files);
-    super(app, `millrace-${settings.stage}`);
+    const { stage, protect } = settings;
+    super(app, `millrace-${stage}`, { terminationProtection: protect, description: `Millrace, stage ${stage}` });
     this.millrace = new Millrace(this, 'Millrace', {
       ...settings,
       handlers: handlersFolder,

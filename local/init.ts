@@ -30,7 +30,7 @@ const TSCONFIG_BY_HAND =
 const BY_HAND =
   "to deploy, add to its app: import { Millrace } from 'millrace/cdk'; new Millrace(stack, 'Jobs', { stage: 'dev' })";
 /** One stage, which `cdk deploy` deploys without options. */
-const CDK = { app: 'node cdk.mjs', context: { stage: 'dev', stages: { dev: { database: 'create' } } } };
+const CDK = { app: 'node cdk.mjs', context: { stage: 'dev', stages: { dev: { database: 'small' } } } };
 
 /**
  * Writes the least that runs into a folder: a handler, its test, an app for CDK, lines of .gitignore and package.json.

@@ -10,7 +10,7 @@ export type Context = Readonly<Record<string, unknown>>;
 /** The stages in `cdk.json`, each with its settings. */
 export type StageList = Readonly<Record<string, Context>>;
 
-const EXAMPLE = '{"dev": {"database": "create"}}';
+const EXAMPLE = '{"dev": {"database": "small"}}';
 
 /**
  * Returns the context that the files of a project give to its CDK app, as CDK merges it, without that of the command

@@ -88,3 +88,12 @@ export const handlerExport = 'handler';
 
 /** Environment of every bundled function. */
 export const bundleEnvironment = { NODE_OPTIONS: '--enable-source-maps' } as const;
+
+/**
+ * Environment of a function without a route for IPv4: the SDK uses endpoints that also have IPv6 addresses, and Node
+ * tries those first, instead of waiting for a connection that the VPC drops.
+ */
+export const ipv6Environment = {
+  NODE_OPTIONS: `${bundleEnvironment.NODE_OPTIONS} --dns-result-order=ipv6first`,
+  AWS_USE_DUALSTACK_ENDPOINT: 'true',
+} as const;

@@ -7,7 +7,7 @@ import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { logGroupName } from '../../core/handler/naming.ts';
 import { bundleFunction, type FunctionBundle } from '../bundle/bundle-function.ts';
-import { bundleEnvironment, handlerExport } from '../bundle/options.ts';
+import { bundleEnvironment, handlerExport, ipv6Environment } from '../bundle/options.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { DatabaseAccess } from './database.ts';
 import { InlineRole } from './inline-role.ts';
@@ -50,7 +50,7 @@ export class DeployedFunction extends Construct implements IGrantable {
 
   constructor(scope: Construct, id: string, props: DeployedFunctionProps) {
     super(scope, id);
-    const { name, stage, place, database, login, bundle } = props;
+    const { name, place, database, login, bundle } = props;
     this.logGroup = new LogGroup(this, 'Logs', {
       logGroupName: logGroupName(name),
       retention: RetentionDays.ONE_MONTH,
@@ -75,14 +75,7 @@ export class DeployedFunction extends Construct implements IGrantable {
       handler: `index.${handlerExport}`,
       timeout: Duration.seconds(props.timeoutSeconds),
       memorySize: props.memoryMb,
-      environment: {
-        ...bundleEnvironment,
-        MILLRACE_STAGE: stage,
-        ...(!props.metricsByJobType && { MILLRACE_METRICS_BY_JOB_TYPE: 'off' }),
-        MILLRACE_DATABASE_SECRET: login.secretArn,
-        ...database.environment,
-        ...props.environment,
-      },
+      environment: environmentOf(props),
       role,
       logGroup: this.logGroup,
       ...props.own,
@@ -91,6 +84,7 @@ export class DeployedFunction extends Construct implements IGrantable {
         vpc: place.vpc,
         vpcSubnets: { subnets: [...place.subnets] },
         securityGroups: [...place.securityGroups],
+        ...(place.ipv6 && { ipv6AllowedForDualStack: true }),
       }),
     });
   }
@@ -111,6 +105,18 @@ export class DeployedFunction extends Construct implements IGrantable {
     if (app === undefined) throw new Error(`${this.node.path} is not part of an app`);
     return resolve(app.outdir, 'bundles', name);
   }
+}
+
+function environmentOf(props: DeployedFunctionProps): Record<string, string> {
+  return {
+    ...bundleEnvironment,
+    ...(props.place?.ipv6 && ipv6Environment),
+    MILLRACE_STAGE: props.stage,
+    ...(!props.metricsByJobType && { MILLRACE_METRICS_BY_JOB_TYPE: 'off' }),
+    MILLRACE_DATABASE_SECRET: props.login.secretArn,
+    ...props.database.environment,
+    ...props.environment,
+  };
 }
 
 /** Returns the stack whose name a command such as `cdk deploy millrace-dev` has, in place of a nested one. */

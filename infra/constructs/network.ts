@@ -1,6 +1,7 @@
 import {
   InterfaceVpcEndpoint,
   InterfaceVpcEndpointAwsService,
+  IpProtocol,
   type ISecurityGroup,
   type ISubnet,
   type IVpc,
@@ -19,6 +20,8 @@ export interface Place {
   readonly subnets: readonly ISubnet[];
   /** The security groups from which the database accepts connections. */
   readonly securityGroups: readonly ISecurityGroup[];
+  /** Whether functions leave the VPC by IPv6. */
+  readonly ipv6?: boolean;
 }
 
 const SERVICES = {
@@ -39,15 +42,15 @@ export function checkEgress(
   const refuse = (expected: string): never => {
     throw new SettingError('egress', expected, wanted);
   };
-  const egress = wanted ?? (world.vpc === 'new' ? 'endpoints' : 'none');
+  const egress = wanted ?? (world.vpc === 'new' ? 'ipv6' : 'none');
   if (world.vpc === 'none' && wanted !== undefined) refuse('no value without a VPC, where functions use the internet');
   if (world.vpc === 'new' && egress === 'none') {
-    refuse('endpoints or nat, since the VPC of a new database has no other route');
+    refuse('ipv6, endpoints or nat, since the VPC of a new database has no other route');
   }
   if (world.vpc === 'given' && egress === 'nat')
-    refuse('endpoints or none: the owner of the VPC provides a NAT gateway');
+    refuse('ipv6, endpoints or none: the owner of the VPC provides a NAT gateway');
   if (world.jwt && egress === 'endpoints') {
-    refuse(`${world.vpc === 'new' ? 'nat' : 'none'}, since the API fetches the keys of jwtIssuer`);
+    refuse(`${world.vpc === 'new' ? 'nat or ipv6' : 'none or ipv6'}, since the API fetches the keys of jwtIssuer`);
   }
   return egress;
 }
@@ -55,17 +58,21 @@ export function checkEgress(
 /** Makes a VPC in two zones for the functions and the database. */
 export function newPlace(scope: Construct, egress: Egress): Place {
   const group = new Construct(scope, 'Network');
-  const functions = { name: 'functions', cidrMask: 22 };
+  const ipv6 = egress === 'ipv6';
+  const leaves = ipv6 || egress === 'nat';
   const vpc = new Vpc(group, 'Vpc', {
     maxAzs: 2,
     natGateways: egress === 'nat' ? 1 : 0,
-    subnetConfiguration:
-      egress === 'nat'
-        ? [
-            { ...functions, subnetType: SubnetType.PRIVATE_WITH_EGRESS },
-            { name: 'nat', cidrMask: 28, subnetType: SubnetType.PUBLIC },
-          ]
-        : [{ ...functions, subnetType: SubnetType.PRIVATE_ISOLATED }],
+    createInternetGateway: egress === 'nat',
+    ...(ipv6 && { ipProtocol: IpProtocol.DUAL_STACK }),
+    subnetConfiguration: [
+      {
+        name: 'functions',
+        cidrMask: 22,
+        subnetType: leaves ? SubnetType.PRIVATE_WITH_EGRESS : SubnetType.PRIVATE_ISOLATED,
+      },
+      ...(egress === 'nat' ? [{ name: 'nat', cidrMask: 28, subnetType: SubnetType.PUBLIC }] : []),
+    ],
     // Nothing uses the default security group, and restricting it requires another function.
     restrictDefaultSecurityGroup: false,
   });
@@ -74,12 +81,16 @@ export function newPlace(scope: Construct, egress: Egress): Place {
     'VPC7',
     'Only the database accepts connections, and only from the functions; a flow log costs money.',
   );
-  const subnets = egress === 'nat' ? vpc.privateSubnets : vpc.isolatedSubnets;
+  const subnets = leaves ? vpc.privateSubnets : vpc.isolatedSubnets;
   const securityGroups = [
-    new SecurityGroup(group, 'Functions', { vpc: vpc as IVpc, description: 'Functions of Millrace' }),
+    new SecurityGroup(group, 'Functions', {
+      vpc: vpc as IVpc,
+      description: 'Functions of Millrace',
+      allowAllIpv6Outbound: ipv6,
+    }),
   ];
   // The interfaces of CDK do not support exactOptionalPropertyTypes.
-  return { vpc: vpc as IVpc, subnets, securityGroups };
+  return { vpc: vpc as IVpc, subnets, securityGroups, ipv6 };
 }
 
 /** Adds an endpoint per AWS service that functions call, open to the functions only. */

@@ -1,5 +1,5 @@
 import { CfnOutput } from 'aws-cdk-lib';
-import type { DatabaseCluster } from 'aws-cdk-lib/aws-rds';
+import type { Endpoint } from 'aws-cdk-lib/aws-rds';
 import { Construct } from 'constructs';
 import { DATABASE, type DatabaseAccess } from './database.ts';
 import type { Place } from './network.ts';
@@ -29,16 +29,16 @@ export class Outputs extends Construct {
     if (api) this.add('ApiUrl', api.url, 'URL of the HTTP API');
     if (api?.domainTarget !== undefined)
       this.add('ApiDomainTarget', api.domainTarget, 'What the DNS record of apiDomain must point to');
-    if (database.cluster) this.addDatabase(database, database.cluster);
-    if (database.cluster && place) this.addPlace(place);
+    if (database.endpoint) this.addDatabase(database, database.endpoint);
+    if (database.endpoint && place) this.addPlace(place);
     this.add('Queues', queueUrls, 'The URL of each queue, without its name such as millrace-<stage>-<handler>-dlq');
     const { managedPolicyArn } = operatorPolicy.policy;
     this.add('OperatorPolicy', managedPolicyArn, 'Policy for people who redrive from the AWS console');
     this.add('Next', next, 'Command that compares the deployment with the code');
   }
 
-  private addDatabase({ owner, app }: DatabaseAccess, { clusterEndpoint }: DatabaseCluster): void {
-    this.add('Database', `${clusterEndpoint.socketAddress}/${DATABASE}`, 'Host, port and name of the new database');
+  private addDatabase({ owner, app }: DatabaseAccess, { socketAddress }: Endpoint): void {
+    this.add('Database', `${socketAddress}/${DATABASE}`, 'Host, port and name of the new database');
     this.add('DatabaseOwnerSecret', owner.secretArn, 'Secret of the administrator of the database');
     if (app)
       this.add(

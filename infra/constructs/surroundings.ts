@@ -1,13 +1,20 @@
+import { Annotations } from 'aws-cdk-lib';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { verifiesTokens } from '../settings/api-settings.ts';
 import type { DatabaseChoice, Egress } from '../settings/place-settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type DatabaseAccess, existingDatabase, newDatabase } from './database.ts';
+import { type DatabaseAccess, existingDatabase } from './database.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import { addEndpoints, checkEgress, newPlace, type Place } from './network.ts';
+import { newDatabase } from './new-database.ts';
 
-export interface SurroundingsProps extends Pick<Settings, 'stage' | 'architecture' | 'metricsByJobType' | 'api'> {
+const IPV6_ALONE =
+  'egress: functions reach only hosts that have an IPv6 address; for other hosts, such as most mail servers, set egress=nat';
+
+type Chosen = 'stage' | 'architecture' | 'metricsByJobType' | 'api' | 'protect' | 'standby';
+
+export interface SurroundingsProps extends Pick<Settings, Chosen> {
   readonly database: DatabaseChoice;
   readonly network: { readonly place?: Place; readonly egress?: Egress };
 }
@@ -15,22 +22,28 @@ export interface SurroundingsProps extends Pick<Settings, 'stage' | 'architectur
 /** Makes the network and the database of a stage. */
 export function makeSurroundings(scope: Construct, props: SurroundingsProps): FunctionSurroundings {
   const { stage, architecture, metricsByJobType, database, network, api } = props;
-  const vpc = network.place ? 'given' : database.kind === 'create' ? 'new' : 'none';
+  const vpc = network.place ? 'given' : database.kind === 'existing' ? 'none' : 'new';
   const egress = checkEgress(network.egress, { vpc, jwt: verifiesTokens(api) });
-  const place = vpc === 'new' ? newPlace(scope, egress) : network.place;
+  const place = vpc === 'new' ? newPlace(scope, egress) : withIpv6(network.place, egress);
+  if (egress === 'ipv6') Annotations.of(scope).addInfoV2('millrace:egress', IPV6_ALONE);
   if (place && egress === 'endpoints') addEndpoints(scope, place, { api: api.mode !== 'off' });
   return {
     stage,
     metricsByJobType,
     architecture: architecture === 'arm64' ? Architecture.ARM_64 : Architecture.X86_64,
-    database: makeDatabase(scope, database, place),
+    database: makeDatabase(scope, props, place),
     ...(place && { place }),
     reached: ['Network', 'Endpoints', 'Database'].flatMap((id) => scope.node.tryFindChild(id) ?? []),
   };
 }
 
-function makeDatabase(scope: Construct, choice: DatabaseChoice, place: Place | undefined): DatabaseAccess {
-  if (choice.kind === 'existing') return existingDatabase(scope, choice);
+function withIpv6(place: Place | undefined, egress: Egress): Place | undefined {
+  return place && { ...place, ipv6: egress === 'ipv6' };
+}
+
+function makeDatabase(scope: Construct, props: SurroundingsProps, place: Place | undefined): DatabaseAccess {
+  const { database, protect, standby } = props;
+  if (database.kind === 'existing') return existingDatabase(scope, database);
   if (place === undefined) throw new Error('a new database requires a VPC');
-  return newDatabase(scope, place);
+  return newDatabase(scope, { kind: database.kind, place, protect, standby });
 }

@@ -27,11 +27,17 @@ export function choice<Choice extends string>(
   context: Context,
   name: string,
   choices: readonly [Choice, ...Choice[]],
+  usual = choices[0],
 ): Choice {
-  const value = optional(context, name) ?? choices[0];
+  const value = optional(context, name) ?? usual;
   const found = choices.find((one) => one === value);
   if (found === undefined) throw new SettingError(name, `one of ${choices.join(', ')}`, value);
   return found;
+}
+
+/** Returns whether a setting is on. */
+export function isOn(context: Context, name: string, usual: boolean): boolean {
+  return choice(context, name, ['on', 'off'], usual ? 'on' : 'off') === 'on';
 }
 
 export function list(context: Context, name: string): string[] {

@@ -17,16 +17,21 @@ export interface ExistingDatabase {
   readonly ca?: string;
 }
 
-/** An existing database, or a new one: Aurora Serverless v2 with Postgres, from $44 a month. */
-export type DatabaseChoice = ExistingDatabase | { readonly kind: 'create' };
+/**
+ * An existing database, or a new one with Postgres. Prices in `infra/plan/prices.ts`:
+ * - `create`: Aurora Serverless v2;
+ * - `small`: an RDS instance, db.t4g.micro.
+ */
+export type DatabaseChoice = ExistingDatabase | { readonly kind: 'create' | 'small' };
 
 /**
- * How functions in a VPC reach SQS, Lambda and Secrets Manager. Monthly prices in two zones of us-east-1:
- * - `endpoints`: an interface endpoint for each service, $14.60 each, $43.80 in total; no access to the internet;
- * - `nat`: one NAT gateway, $32.85 and $0.045 per GB; access to the internet, for example to a mail server;
+ * How functions in a VPC reach SQS, Lambda and Secrets Manager. Prices in `infra/plan/prices.ts`:
+ * - `ipv6`: an egress-only internet gateway, which is free; access to hosts with an IPv6 address only;
+ * - `endpoints`: an interface endpoint for each service; no access to the internet;
+ * - `nat`: one NAT gateway; access to the internet, for example to a mail server;
  * - `none`: $0; the VPC provides another route.
  */
-export type Egress = 'endpoints' | 'nat' | 'none';
+export type Egress = 'ipv6' | 'endpoints' | 'nat' | 'none';
 
 export interface NetworkChoice {
   /** A VPC that exists already. */
@@ -43,19 +48,22 @@ const EXISTING_DATABASE_SETTINGS = [
   ...['databaseOwnerSecret', 'databaseRuntimeSecret', 'databaseAppSecret'],
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
 ];
-/** Aurora requires two zones. */
+/** RDS requires two zones. */
 const LEAST_SUBNETS = 2;
 
+/** Returns the database of a stage whose settings name none. */
+export function usualDatabase(protect: boolean): 'create' | 'small' {
+  return protect ? 'create' : 'small';
+}
+
 /** Reads `database` and the settings that belong to it. */
-export function readDatabase(context: Context): DatabaseChoice {
-  // Without a default: a deployment that leaves the setting out would replace the database of the stage with a new one.
-  required(context, 'database', 'create or existing, for this stage in cdk.json');
-  const kind = choice(context, 'database', ['create', 'existing']);
-  if (kind === 'create') {
-    refuseIdle(context, EXISTING_DATABASE_SETTINGS, 'no value, since database is create and not existing');
+export function readDatabase(context: Context, protect: boolean): DatabaseChoice {
+  const kind = choice(context, 'database', ['create', 'small', 'existing'], usualDatabase(protect));
+  if (kind !== 'existing') {
+    refuseIdle(context, EXISTING_DATABASE_SETTINGS, `no value, since database is ${kind} and not existing`);
     const subnets = list(context, 'subnetIds').length;
     if (subnets === 0 || subnets >= LEAST_SUBNETS) return { kind };
-    throw new SettingError('subnetIds', 'at least two, in two zones, since database is create', subnets);
+    throw new SettingError('subnetIds', `at least two, in two zones, since database is ${kind}`, subnets);
   }
   const because = `${FORMS.secret.expected}, since database is existing`;
   const secret = (name: string) =>
@@ -85,7 +93,7 @@ export function readDatabase(context: Context): DatabaseChoice {
 export function readNetwork(context: Context): NetworkChoice {
   const vpcId = formed(context, 'vpcId', FORMS.vpc);
   const egress =
-    context.egress === undefined ? {} : { egress: choice(context, 'egress', ['endpoints', 'nat', 'none']) };
+    context.egress === undefined ? {} : { egress: choice(context, 'egress', ['ipv6', 'endpoints', 'nat', 'none']) };
   if (vpcId === undefined) {
     const idle = ['subnetIds', 'availabilityZones', 'securityGroupIds'].find(
       (name) => optional(context, name) !== undefined,

@@ -10,6 +10,7 @@ import { type Context, choice, list, number, optional, present, readObject } fro
 import { type DatabaseChoice, type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
 import { readHandlerStacks } from './read-handler-stacks.ts';
 import { check, checkEnvironment, checkHandlerSecrets, FORMS, formed } from './setting-values.ts';
+import { readStageSettings, type StageSettings } from './stage-settings.ts';
 import { chooseStage } from './stages.ts';
 
 /** What alarms notify: an existing topic, or a new one with an email address, and a URL. Without any: nothing. */
@@ -21,7 +22,7 @@ export interface AlarmTarget {
 }
 
 /** The settings of one stage, from `-c name=value` and the context of `cdk.json`. */
-export interface Settings {
+export interface Settings extends StageSettings {
   /** Part of every name, `[a-z][a-z0-9]*`, at most 12 characters. */
   readonly stage: string;
   /** Folder of the handler files. */
@@ -80,6 +81,7 @@ const NAMES = [
     'takeOver',
     'handlerStacks',
   ],
+  ...['protect', 'standby'],
   ...['database', 'databaseOwnerSecret', 'databaseRuntimeSecret', 'databaseAppSecret'],
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
   ...['vpcId', 'subnetIds', 'availabilityZones', 'securityGroupIds', 'egress'],
@@ -108,16 +110,19 @@ function readContext(context: Context, handlers: string): Settings {
   const drain = list(context, 'drain').map((name) => check('drain', name, FORMS.handler));
   const maxConnections = optional(context, 'maxConnections');
   const notSecret = list(context, 'notSecret');
+  const stage = checkStage(optional(context, 'stage'));
+  const kept = readStageSettings(context, stage);
   return {
     notSecret,
-    stage: checkStage(optional(context, 'stage')),
+    stage,
+    ...kept,
     handlersFolder: resolve(optional(context, 'handlers') ?? handlers),
     ...splitSettings(readObject(context, 'settings', SETTINGS_EXAMPLE), notSecret),
     secrets: checkHandlerSecrets(readObject(context, 'secrets', SECRETS_EXAMPLE)),
     dispatch: choice(context, 'dispatch', ['auto', 'loop', 'tick']),
     ...readClaims(context),
     architecture: choice(context, 'architecture', ['arm64', 'x86_64']),
-    database: readDatabase(context),
+    database: readDatabase(context, kept.protect),
     network: readNetwork(context),
     api: readApi(context),
     alarms: readAlarms(context),

@@ -45,7 +45,7 @@ it('docs/deploy.md shows a cdk.json of which the settings of each stage are acce
 
   const read = (stage: string, given: Context = {}) => readSettings({ ...context, stage, ...given }, 'jobs', context);
 
-  expect(read('dev')).toMatchObject({ dispatch: 'tick', database: { kind: 'create' } });
+  expect(read('dev')).toMatchObject({ dispatch: 'tick', database: { kind: 'small' } });
   expect(read('prod')).toMatchObject({ dispatch: 'loop', database: { kind: 'existing' } });
   expect(read('prod', { dispatch: 'auto' })).toMatchObject({ dispatch: 'auto' });
   // The exception that the page names.

@@ -35,6 +35,7 @@ function createdBefore({ resources }: Deployed, id: string): ReadonlySet<string>
 }
 
 it.each<[string, Context, number]>([
+  ['a small database, and functions that leave by IPv6', { database: 'small' }, 10],
   ['a new database behind endpoints', { egress: 'endpoints' }, 15],
   ['a new database behind a NAT gateway', { egress: 'nat' }, 15],
   ['a database in a VPC, behind endpoints', { ...EXISTING, ...IN_A_VPC, egress: 'endpoints' }, 6],

@@ -25,8 +25,13 @@ const JWT = { api: 'jwt', jwtIssuer: 'https://login.example.com', jwtAudience: '
 
 it.each<[string, Context, Readonly<Record<string, number>>]>([
   [
-    'a new database behind endpoints, and tokens that API Gateway verifies',
-    JWT,
+    'a small database',
+    { database: 'small' },
+    { 'AWS::EC2::EgressOnlyInternetGateway': 1, 'AWS::RDS::DBInstance': 1, 'AWS::RDS::DBCluster': 0 },
+  ],
+  [
+    'a protected cluster behind endpoints, and tokens that API Gateway verifies',
+    { database: 'create', protect: 'on', egress: 'endpoints', ...JWT },
     {
       'AWS::ApiGatewayV2::Authorizer': 1,
       'AWS::EC2::VPCEndpoint': 3,

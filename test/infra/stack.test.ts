@@ -4,7 +4,7 @@ import { Deployed, type Policy } from './deployed.ts';
 import { awsPolicies, expectNamedPolicies } from './managed-policies.ts';
 import { EXISTING, synthesise } from './synthesise.ts';
 
-const { stack } = await synthesise({ ...EXISTING, stage: 'prod', databaseHost: 'db.example.com' });
+const { stack } = await synthesise({ ...EXISTING, stage: 'prod', protect: 'off', databaseHost: 'db.example.com' });
 const deployed = new Deployed(stack);
 
 it.each([

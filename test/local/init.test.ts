@@ -45,7 +45,7 @@ it('lists the stage dev, which is deployed without options', async () => {
   await init(folder);
 
   const files = readFileContext(folder);
-  expect(readSettings(files, 'jobs', files)).toMatchObject({ stage: 'dev', database: { kind: 'create' } });
+  expect(readSettings(files, 'jobs', files)).toMatchObject({ stage: 'dev', database: { kind: 'small' } });
   expect(() => readSettings({ ...files, stage: 'prod' }, 'jobs', files)).toThrow(/^stage: .*cdk\.json \(dev\)/);
 });
 

@@ -114,7 +114,9 @@ export async function createSecrets(cloud: Cloud, { url, port, ca }: SecureDatab
 /** Lists the stage with its settings, as `cdk.json` would: options of a later command override them. */
 function context(chosen: Readonly<Record<string, string>>): string[] {
   // MiniStack runs functions on this machine's processor.
-  const settings = { architecture: process.arch === 'arm64' ? 'arm64' : 'x86_64', ...chosen };
+  const architecture = process.arch === 'arm64' ? 'arm64' : 'x86_64';
+  // The rehearsal destroys the stack, and expects that nothing stays.
+  const settings = { architecture, protect: 'off', ...chosen };
   return Object.entries({ stage: STAGE, stages: JSON.stringify({ [STAGE]: settings }) }).flatMap(([name, value]) => [
     '--context',
     `${name}=${value}`,

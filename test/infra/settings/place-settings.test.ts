@@ -13,13 +13,12 @@ const IN_A_VPC = {
 const ELSEWHERE = 'arn:aws:secretsmanager:us-east-1:123456789012:secret:app-AbCdEf';
 
 it.each<[string, Context, string]>([
-  ['an unknown database', { ...GOOD, database: 'mine' }, 'database: expected one of create, existing, got "mine"'],
   [
-    'no database, which would replace the present one by a new one',
-    { stage: 'prod' },
-    'database: expected create or existing, for this stage in cdk.json, got nothing',
+    'an unknown database',
+    { ...GOOD, database: 'mine' },
+    'database: expected one of create, small, existing, got "mine"',
   ],
-  ['an unknown egress', { ...GOOD, egress: 'vpn' }, 'egress: expected one of endpoints, nat, none, got "vpn"'],
+  ['an unknown egress', { ...GOOD, egress: 'vpn' }, 'egress: expected one of ipv6, endpoints, nat, none, got "vpn"'],
   [
     'a missing secret of the owner',
     OWNERLESS,
@@ -71,6 +70,11 @@ it.each<[string, Context, string]>([
     'securityGroupIds: expected ids such as sg-0',
   ],
   ['a new database with secrets', { database: 'create' }, 'databaseOwnerSecret: expected no value, since database is'],
+  [
+    'a standby of an existing database',
+    { standby: 'on' },
+    'standby: expected off, since database is existing, got "on"',
+  ],
   ['one subnet for Aurora', { ...NEW, subnetIds: 'subnet-0123abcd' }, 'subnetIds: expected at least two, in two zones'],
 ])('readSettings names the setting for %s', (_case, context, sentence) => {
   expect(() => readSettings({ ...GOOD, ...context })).toThrow(sentence);
@@ -87,14 +91,24 @@ it.each<[string, Context, string]>([
       jwtAlgorithms: 'ES256',
       egress: 'endpoints',
     },
-    'egress: expected none, since the API fetches the keys of jwtIssuer, got "endpoints"',
+    'egress: expected none or ipv6, since the API fetches the keys of jwtIssuer, got "endpoints"',
   ],
   [
     'a new VPC without egress',
     { ...NEW, egress: 'none' },
-    'egress: expected endpoints or nat, since the VPC of a new database has no other route, got "none"',
+    'egress: expected ipv6, endpoints or nat, since the VPC of a new database has no other route, got "none"',
   ],
   ['an egress without a VPC', { egress: 'nat', database: 'existing' }, 'egress: expected no value without a VPC'],
 ])('makeStack names the setting for %s', async (_case, context, sentence) => {
   await expect(synthesise({ ...EXISTING, ...context })).rejects.toThrow(sentence);
+});
+
+it.each<[string, Context, object]>([
+  ['dev', {}, { protect: false, standby: false, database: { kind: 'small' } }],
+  ['prod', {}, { protect: true, standby: false, database: { kind: 'create' } }],
+  ['prod', { protect: 'off' }, { protect: false, database: { kind: 'small' } }],
+  ['prod', { database: 'small' }, { protect: true, database: { kind: 'small' } }],
+  ['dev', { protect: 'on', standby: 'on' }, { protect: true, database: { kind: 'create' }, standby: true }],
+])('a stage %s with %j is kept as its name says, or its settings', (stage, context, expected) => {
+  expect(readSettings({ stage, ...context })).toMatchObject(expected);
 });

@@ -1,0 +1,24 @@
+import { SettingError } from '../../core/errors.ts';
+import { type Context, isOn, optional } from './context.ts';
+
+/** How a stage is kept. */
+export interface StageSettings {
+  /** Whether the stack and its database refuse to be deleted, and logs and dead-letter queues outlive them. */
+  readonly protect: boolean;
+  /** Whether a new database has a second instance in another zone, to which it fails over. */
+  readonly standby: boolean;
+}
+
+/** Returns whether a stage is protected unless a setting says otherwise. */
+export function isProtected(stage: string): boolean {
+  return stage !== 'dev';
+}
+
+export function readStageSettings(context: Context, stage: string): StageSettings {
+  const protect = isOn(context, 'protect', isProtected(stage));
+  const standby = isOn(context, 'standby', false);
+  if (standby && optional(context, 'database') === 'existing') {
+    throw new SettingError('standby', 'off, since database is existing', 'on');
+  }
+  return { protect, standby };
+}

@@ -1,0 +1,124 @@
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
+import { HostedRotation } from 'aws-cdk-lib/aws-secretsmanager';
+import { describe, expect, it } from 'vitest';
+import type { MillraceStack } from '../../infra/stack.ts';
+import { Deployed, type Resource } from './deployed.ts';
+import { synthesise } from './synthesise.ts';
+
+type Kept = Resource & { readonly DeletionPolicy?: string };
+
+function ofType(deployed: Deployed, type: string): Kept[] {
+  return deployed.all(type);
+}
+
+describe('a stage named dev', async () => {
+  const { stack } = await synthesise({ database: 'small' });
+  const deployed = new Deployed(stack);
+
+  it('has a small database in one zone, and can be deleted', () => {
+    deployed.template.hasResourceProperties('AWS::RDS::DBInstance', {
+      DBInstanceClass: 'db.t4g.micro',
+      EngineVersion: '17',
+      AutoMinorVersionUpgrade: true,
+      MultiAZ: false,
+      StorageEncrypted: true,
+      DeletionProtection: false,
+      BackupRetentionPeriod: 7,
+    });
+    expect(stack.terminationProtection).toBe(false);
+    const kept = ['AWS::Logs::LogGroup', 'AWS::SQS::Queue'].flatMap((type) => ofType(deployed, type));
+    expect(new Set(kept.map(({ DeletionPolicy }) => DeletionPolicy))).toEqual(new Set(['Delete']));
+  });
+
+  it('leaves its VPC by IPv6, for which nothing is charged', () => {
+    for (const type of ['EC2::VPCEndpoint', 'EC2::NatGateway', 'EC2::EIP', 'EC2::InternetGateway']) {
+      deployed.template.resourceCountIs(`AWS::${type}`, 0);
+    }
+    deployed.template.resourceCountIs('AWS::EC2::EgressOnlyInternetGateway', 1);
+    const routes = ofType(deployed, 'AWS::EC2::Route').map(({ Properties }) => Properties.DestinationIpv6CidrBlock);
+    expect(routes).toEqual(['::/0', '::/0']);
+    const subnets = ofType(deployed, 'AWS::EC2::Subnet');
+    expect(subnets.map(({ Properties }) => Properties.AssignIpv6AddressOnCreation)).toEqual([true, true]);
+    deployed.template.hasResourceProperties('AWS::EC2::SecurityGroup', {
+      GroupDescription: 'Functions of Millrace',
+      SecurityGroupEgress: Match.arrayWith([Match.objectLike({ CidrIpv6: '::/0', IpProtocol: '-1' })]),
+    });
+    Annotations.fromStack(stack).hasInfo('*', Match.stringLikeRegexp('hosts that have an IPv6 address.*egress=nat'));
+  });
+
+  it('lets every function use IPv6 and endpoints that have it', () => {
+    const functions = ofType(deployed, 'AWS::Lambda::Function').filter(({ Properties }) => 'VpcConfig' in Properties);
+
+    expect(functions.length).toBeGreaterThan(6);
+    expect(functions.map(({ Properties }) => Properties)).toMatchObject(
+      functions.map(() => ({
+        VpcConfig: { Ipv6AllowedForDualStack: true },
+        Environment: {
+          Variables: {
+            AWS_USE_DUALSTACK_ENDPOINT: 'true',
+            NODE_OPTIONS: '--enable-source-maps --dns-result-order=ipv6first',
+          },
+        },
+      })),
+    );
+  });
+});
+
+describe('any other stage', async () => {
+  const { stack } = await synthesise({ stage: 'prod', standby: 'on' });
+  const { millrace } = stack as MillraceStack;
+  const { database, place } = millrace;
+  if (place) {
+    const { vpc, subnets, securityGroups } = place;
+    const inside = { vpc, vpcSubnets: { subnets: [...subnets] }, securityGroups: [...securityGroups] };
+    database.runtime.addRotationSchedule('Rotation', { hostedRotation: HostedRotation.postgreSqlSingleUser(inside) });
+  }
+  const deployed = new Deployed(stack);
+
+  it('has a cluster that refuses to be deleted, with backups for 14 days and a second instance', () => {
+    deployed.template.hasResourceProperties('AWS::RDS::DBCluster', {
+      EngineVersion: '17',
+      DeletionProtection: true,
+      BackupRetentionPeriod: 14,
+    });
+    const instances = ofType(deployed, 'AWS::RDS::DBInstance').map(({ Properties }) => Properties);
+    expect(instances).toMatchObject([
+      { DBInstanceClass: 'db.serverless', AutoMinorVersionUpgrade: true, PromotionTier: 0 },
+      { DBInstanceClass: 'db.serverless', AutoMinorVersionUpgrade: true, PromotionTier: 1 },
+    ]);
+    expect(stack.terminationProtection).toBe(true);
+  });
+
+  it('keeps its logs and dead letters', () => {
+    const queues = ofType(deployed, 'AWS::SQS::Queue').map(({ Properties, DeletionPolicy }) => [
+      String(Properties.QueueName).endsWith('-dlq'),
+      DeletionPolicy,
+    ]);
+    const logs = ofType(deployed, 'AWS::Logs::LogGroup').map(({ DeletionPolicy }) => DeletionPolicy);
+
+    expect(new Set(logs)).toEqual(new Set(['RetainExceptOnCreate']));
+    expect(new Set(queues.map(String))).toEqual(new Set(['true,RetainExceptOnCreate', 'false,Delete']));
+  });
+
+  it('has secrets with the engine and the address of its database, which their rotation requires', () => {
+    const attached = ofType(deployed, 'AWS::SecretsManager::SecretTargetAttachment');
+    const [cluster] = Object.keys(deployed.template.findResources('AWS::RDS::DBCluster'));
+
+    expect(attached.map(({ Properties }) => Properties)).toMatchObject(
+      ['owner', 'runtime', 'app'].map(() => ({ TargetId: { Ref: cluster }, TargetType: 'AWS::RDS::DBCluster' })),
+    );
+    deployed.template.hasResourceProperties('AWS::SecretsManager::RotationSchedule', {
+      HostedRotationLambda: { RotationType: 'PostgreSQLSingleUser' },
+      SecretId: { Ref: Match.stringLikeRegexp('DatabaseRuntimeAttachment') },
+    });
+  });
+});
+
+it('has a standby of a small database in another zone, if a setting says so', async () => {
+  const { stack } = await synthesise({ stage: 'prod', database: 'small', standby: 'on', protect: 'off' });
+
+  const { template } = new Deployed(stack);
+
+  template.hasResourceProperties('AWS::RDS::DBInstance', { MultiAZ: true, DeletionProtection: false });
+  expect(stack.terminationProtection).toBe(false);
+});
