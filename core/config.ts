@@ -85,9 +85,10 @@ export function deployedHome() {
   };
 }
 
-/** Returns whether CloudWatch metrics have the dimension `job_type`, whose every value costs, and the stage's name. */
-export function metricSettings(): { byJobType: boolean; stage: string | undefined } {
+/** Returns whether metrics are published, whether with `job_type`, whose every value costs, and the stage's name. */
+export function metricSettings(): { publish: boolean; byJobType: boolean; stage: string | undefined } {
   return {
+    publish: choiceSetting('MILLRACE_METRICS', ['on', 'off']) === 'on',
     byJobType: choiceSetting('MILLRACE_METRICS_BY_JOB_TYPE', ['on', 'off']) === 'on',
     stage: optionalSetting('MILLRACE_STAGE'),
   };

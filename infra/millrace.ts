@@ -25,11 +25,12 @@ import { API_CONCURRENCY, connectionsOf, reserves } from './plan/capacity.ts';
 import { planHandler } from './plan/handler-plan.ts';
 import { checkNamed, unnamedSecrets } from './plan/named-settings.ts';
 import { prove } from './plan/proofs.ts';
-import { type Egress, usualDatabase } from './settings/place-settings.ts';
+import { publishesMetrics } from './settings/monitoring-settings.ts';
+import type { Egress } from './settings/place-settings.ts';
 import { checkClaims, checkStage, type Settings, splitSettings } from './settings/settings.ts';
-import { isProtected } from './settings/stage-settings.ts';
+import { isProtected, usualOf } from './settings/stage-settings.ts';
 
-/** Everything but the stage has a default. */
+/** Everything but the stage has a default. Those of the stage `dev` cost least. */
 export interface MillraceProps extends Partial<Omit<Settings, 'handlersFolder' | 'network' | 'secrets' | 'stage'>> {
   /** Part of every name, such as that of a queue: `[a-z][a-z0-9]*`, at most 12 characters. */
   readonly stage: string;
@@ -58,9 +59,6 @@ const DEFAULTS = {
   handlerStacks: undefined,
   maxConnections: undefined,
   accountConcurrency: 1000,
-  alarms: {},
-  dashboard: true,
-  metricsByJobType: true,
   logJobStarts: true,
 } as const satisfies Partial<MillraceProps>;
 
@@ -68,7 +66,8 @@ type CompleteProps = Required<Omit<MillraceProps, 'handlers'>>;
 
 function complete(given: MillraceProps): CompleteProps {
   const { protect = isProtected(given.stage) } = given;
-  const props = { ...DEFAULTS, database: { kind: usualDatabase(protect) }, ...given, protect };
+  const chosen = { ...DEFAULTS, ...usualOf(protect), ...given, protect };
+  const props = { ...chosen, metrics: publishesMetrics(given.metrics, chosen) };
   checkClaims(props);
   const { settings, variables } = splitSettings(props.settings, props.notSecret);
   const maxConnections = props.maxConnections ?? connectionsOf(props.database);

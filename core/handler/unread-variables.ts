@@ -31,6 +31,7 @@ export const READ = [
   ...[
     'LAMBDA_ENDPOINT',
     'LOG_JOB_STARTS',
+    'METRICS',
     'METRICS_BY_JOB_TYPE',
     'MIGRATIONS',
     'POLL_INTERVAL',

@@ -15,10 +15,13 @@ const MOST_VALUES = 100;
 /** AWS charges for each value of a dimension as a metric; further job types are published as `other`. */
 const MOST_JOB_TYPES = 50;
 
-/** Opens the metrics of a process. `byJobType: false` omits that dimension; `stage` becomes part of `service`. */
+/**
+ * Opens the metrics of a process. `byJobType: false` omits that dimension; `stage` becomes part of `service`.
+ * `publish: false` prints nothing.
+ */
 export function openMetrics(
   log: Log,
-  { byJobType, stage }: { byJobType: boolean; stage?: string | undefined },
+  { publish = true, byJobType, stage }: { publish?: boolean; byJobType: boolean; stage?: string | undefined },
 ): Metrics {
   const service = serviceOf(stage);
   const known = new Set<string>();
@@ -28,6 +31,7 @@ export function openMetrics(
   };
   return {
     put: (values, jobType) => {
+      if (!publish) return;
       const name = byJobType && jobType !== undefined ? nameOf(jobType) : undefined;
       for (const part of split(values)) log.info('metrics', line(part, service, name));
     },

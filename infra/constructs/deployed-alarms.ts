@@ -15,7 +15,7 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct, type IDependable } from 'constructs';
 import { type AlarmSpec, alarmText, type MetricSpec } from '../plan/alarm.ts';
-import type { AlarmTarget } from '../settings/settings.ts';
+import type { AlarmTarget } from '../settings/monitoring-settings.ts';
 import { AlarmWebhook } from './alarm-webhook.ts';
 
 export interface DeployedAlarmsProps {
@@ -33,7 +33,7 @@ const COMPARISONS = {
 } as const;
 const MISSING = { breaching: TreatMissingData.BREACHING, notBreaching: TreatMissingData.NOT_BREACHING } as const;
 
-/** The alarms of a stage, $0.10 a month per metric, and a composite alarm over those of severity `page`, $0.50. */
+/** The alarms of a stage, and a composite alarm over those of severity `page`. Prices in `infra/plan/prices.ts`. */
 export class DeployedAlarms extends Construct {
   readonly alarms: readonly Alarm[];
   readonly unhealthy: CompositeAlarm;

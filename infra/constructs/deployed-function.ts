@@ -18,6 +18,7 @@ import { hasPlace, runImage, runIn } from './own-function.ts';
 export interface FunctionSurroundings {
   readonly stage: string;
   readonly architecture: Architecture;
+  readonly metrics: boolean;
   readonly metricsByJobType: boolean;
   readonly database: DatabaseAccess;
   /** Absent for functions outside a VPC. */
@@ -112,6 +113,7 @@ function environmentOf(props: DeployedFunctionProps): Record<string, string> {
     ...bundleEnvironment,
     ...(props.place?.ipv6 && ipv6Environment),
     MILLRACE_STAGE: props.stage,
+    ...(!props.metrics && { MILLRACE_METRICS: 'off' }),
     ...(!props.metricsByJobType && { MILLRACE_METRICS_BY_JOB_TYPE: 'off' }),
     MILLRACE_DATABASE_SECRET: props.login.secretArn,
     ...props.database.environment,

@@ -2,7 +2,7 @@ import type { Construct, IDependable } from 'constructs';
 import { logGroupName } from '../../core/handler/naming.ts';
 import { alarmsOf, type WatchedStage } from '../plan/alarms.ts';
 import { dashboardOf } from '../plan/dashboard.ts';
-import type { AlarmTarget } from '../settings/settings.ts';
+import type { AlarmTarget } from '../settings/monitoring-settings.ts';
 import { DeployedAlarms } from './deployed-alarms.ts';
 import { DeployedDashboard } from './deployed-dashboard.ts';
 

@@ -12,7 +12,7 @@ import { newDatabase } from './new-database.ts';
 const IPV6_ALONE =
   'egress: functions reach only hosts that have an IPv6 address; for other hosts, such as most mail servers, set egress=nat';
 
-type Chosen = 'stage' | 'architecture' | 'metricsByJobType' | 'api' | 'protect' | 'standby';
+type Chosen = 'stage' | 'architecture' | 'metrics' | 'metricsByJobType' | 'api' | 'protect' | 'standby';
 
 export interface SurroundingsProps extends Pick<Settings, Chosen> {
   readonly database: DatabaseChoice;
@@ -21,7 +21,7 @@ export interface SurroundingsProps extends Pick<Settings, Chosen> {
 
 /** Makes the network and the database of a stage. */
 export function makeSurroundings(scope: Construct, props: SurroundingsProps): FunctionSurroundings {
-  const { stage, architecture, metricsByJobType, database, network, api } = props;
+  const { stage, architecture, metrics, metricsByJobType, database, network, api } = props;
   const vpc = network.place ? 'given' : database.kind === 'existing' ? 'none' : 'new';
   const egress = checkEgress(network.egress, { vpc, jwt: verifiesTokens(api) });
   const place = vpc === 'new' ? newPlace(scope, egress) : withIpv6(network.place, egress);
@@ -29,6 +29,7 @@ export function makeSurroundings(scope: Construct, props: SurroundingsProps): Fu
   if (place && egress === 'endpoints') addEndpoints(scope, place, { api: api.mode !== 'off' });
   return {
     stage,
+    metrics,
     metricsByJobType,
     architecture: architecture === 'arm64' ? Architecture.ARM_64 : Architecture.X86_64,
     database: makeDatabase(scope, props, place),

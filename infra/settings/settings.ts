@@ -6,23 +6,16 @@ import { SettingError } from '../../core/errors.ts';
 import { isVariable, type Variables } from '../../core/handler/variables.ts';
 import { whole } from '../../core/handler/whole.ts';
 import { API_SETTINGS, type ApiChoice, readApi } from './api-settings.ts';
-import { type Context, choice, list, number, optional, present, readObject } from './context.ts';
+import { type Context, choice, isOn, list, number, optional, readObject } from './context.ts';
+import { type MonitoringSettings, readMonitoring } from './monitoring-settings.ts';
 import { type DatabaseChoice, type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
 import { readHandlerStacks } from './read-handler-stacks.ts';
-import { check, checkEnvironment, checkHandlerSecrets, FORMS, formed } from './setting-values.ts';
+import { check, checkEnvironment, checkHandlerSecrets, FORMS } from './setting-values.ts';
 import { readStageSettings, type StageSettings } from './stage-settings.ts';
 import { chooseStage } from './stages.ts';
 
-/** What alarms notify: an existing topic, or a new one with an email address, and a URL. Without any: nothing. */
-export interface AlarmTarget {
-  readonly topicArn?: string;
-  readonly email?: string;
-  /** https, such as that of a chat channel. It is readable in the template. */
-  readonly webhook?: string;
-}
-
 /** The settings of one stage, from `-c name=value` and the context of `cdk.json`. */
-export interface Settings extends StageSettings {
+export interface Settings extends StageSettings, MonitoringSettings {
   /** Part of every name, `[a-z][a-z0-9]*`, at most 12 characters. */
   readonly stage: string;
   /** Folder of the handler files. */
@@ -54,11 +47,6 @@ export interface Settings extends StageSettings {
   readonly maxConnections: number | undefined;
   /** How many functions the account can run at once in the region. */
   readonly accountConcurrency: number;
-  /** What alarms notify; `false` for no alarms. */
-  readonly alarms: AlarmTarget | false;
-  readonly dashboard: boolean;
-  /** Whether CloudWatch metrics, each of which costs money, have the dimension `job_type`. */
-  readonly metricsByJobType: boolean;
   /** Whether handlers log the start of each attempt. */
   readonly logJobStarts: boolean;
 }
@@ -86,7 +74,8 @@ const NAMES = [
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
   ...['vpcId', 'subnetIds', 'availabilityZones', 'securityGroupIds', 'egress'],
   ...API_SETTINGS,
-  ...['alarms', 'alarmTopicArn', 'alarmEmail', 'alarmWebhook', 'dashboard', 'metricsByJobType', 'logJobStarts'],
+  ...['alarms', 'alarmTopicArn', 'alarmEmail', 'alarmWebhook', 'dashboard', 'metrics', 'metricsByJobType'],
+  'logJobStarts',
 ];
 
 /**
@@ -125,10 +114,8 @@ function readContext(context: Context, handlers: string): Settings {
     database: readDatabase(context, kept.protect),
     network: readNetwork(context),
     api: readApi(context),
-    alarms: readAlarms(context),
-    dashboard: choice(context, 'dashboard', ['on', 'off']) === 'on',
-    metricsByJobType: choice(context, 'metricsByJobType', ['on', 'off']) === 'on',
-    logJobStarts: choice(context, 'logJobStarts', ['on', 'off']) === 'on',
+    ...readMonitoring(context, kept.protect),
+    logJobStarts: isOn(context, 'logJobStarts', true),
     drain,
     takeOver: takeOver === undefined ? undefined : checkStage(takeOver, 'takeOver'),
     handlerStacks: readHandlerStacks(context),
@@ -178,15 +165,4 @@ function checkNames(context: Context): void {
 export function checkStage(stage: string | undefined, name = 'stage'): string {
   if (stage !== undefined && /^[a-z][a-z0-9]{0,11}$/.test(stage)) return stage;
   throw new SettingError(name, 'at most 12 lower-case letters and digits, a letter first', stage);
-}
-
-function readAlarms(context: Context): AlarmTarget | false {
-  const target = present({
-    topicArn: formed(context, 'alarmTopicArn', FORMS.topic),
-    email: formed(context, 'alarmEmail', FORMS.email),
-    webhook: formed(context, 'alarmWebhook', FORMS.webhook),
-  });
-  if (choice(context, 'alarms', ['on', 'off']) === 'on') return target;
-  if (Object.keys(target).length === 0) return false;
-  throw new SettingError('alarms', 'on, since alarmTopicArn, alarmEmail or alarmWebhook is set', 'off');
 }

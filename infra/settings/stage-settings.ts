@@ -1,5 +1,7 @@
 import { SettingError } from '../../core/errors.ts';
 import { type Context, isOn, optional } from './context.ts';
+import type { AlarmTarget } from './monitoring-settings.ts';
+import { usualDatabase } from './place-settings.ts';
 
 /** How a stage is kept. */
 export interface StageSettings {
@@ -7,6 +9,12 @@ export interface StageSettings {
   readonly protect: boolean;
   /** Whether a new database has a second instance in another zone, to which it fails over. */
   readonly standby: boolean;
+}
+
+/** Returns the defaults that cost money: a stage that is not protected is one to try things in. */
+export function usualOf(protect: boolean) {
+  const alarms: AlarmTarget | false = protect ? {} : false;
+  return { database: { kind: usualDatabase(protect) }, alarms, dashboard: protect, metricsByJobType: protect } as const;
 }
 
 /** Returns whether a stage is protected unless a setting says otherwise. */

@@ -2,9 +2,9 @@ import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { Deployed, type Policy } from './deployed.ts';
 import { awsPolicies, expectNamedPolicies } from './managed-policies.ts';
-import { EXISTING, synthesise } from './synthesise.ts';
+import { EXISTING, synthesise, WATCHED } from './synthesise.ts';
 
-const { stack } = await synthesise({ ...EXISTING, stage: 'prod', protect: 'off', databaseHost: 'db.example.com' });
+const { stack } = await synthesise({ ...EXISTING, ...WATCHED, stage: 'prod', databaseHost: 'db.example.com' });
 const deployed = new Deployed(stack);
 
 it.each([

@@ -30,6 +30,16 @@ describe('a stage named dev', async () => {
     expect(new Set(kept.map(({ DeletionPolicy }) => DeletionPolicy))).toEqual(new Set(['Delete']));
   });
 
+  it('has no alarm, dashboard or metric', () => {
+    for (const type of ['Alarm', 'CompositeAlarm', 'Dashboard']) {
+      deployed.template.resourceCountIs(`AWS::CloudWatch::${type}`, 0);
+    }
+    deployed.template.hasResourceProperties('AWS::Lambda::Function', {
+      FunctionName: 'millrace-dev-dispatcher',
+      Environment: { Variables: Match.objectLike({ MILLRACE_METRICS: 'off', MILLRACE_METRICS_BY_JOB_TYPE: 'off' }) },
+    });
+  });
+
   it('leaves its VPC by IPv6, for which nothing is charged', () => {
     for (const type of ['EC2::VPCEndpoint', 'EC2::NatGateway', 'EC2::EIP', 'EC2::InternetGateway']) {
       deployed.template.resourceCountIs(`AWS::${type}`, 0);

@@ -17,6 +17,9 @@ export const EXISTING: Context = {
   databaseRuntimeSecret: `${SECRET}:runtime-AbCdEf`,
 };
 
+/** Context for a stage that can be deleted, and has everything that a protected one has. */
+export const WATCHED: Context = { protect: 'off', alarms: 'on', dashboard: 'on', metricsByJobType: 'on' };
+
 /** The setting of the CDK command for `cdk list`: native packages, which require the network, are not installed. */
 const NO_ASSETS = { 'aws:cdk:bundling-stacks': [] };
 

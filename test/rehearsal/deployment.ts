@@ -116,7 +116,8 @@ function context(chosen: Readonly<Record<string, string>>): string[] {
   // MiniStack runs functions on this machine's processor.
   const architecture = process.arch === 'arm64' ? 'arm64' : 'x86_64';
   // The rehearsal destroys the stack, and expects that nothing stays.
-  const settings = { architecture, protect: 'off', ...chosen };
+  const monitored = { protect: 'off', alarms: 'on', dashboard: 'on', metricsByJobType: 'on' };
+  const settings = { architecture, ...monitored, ...chosen };
   return Object.entries({ stage: STAGE, stages: JSON.stringify({ [STAGE]: settings }) }).flatMap(([name, value]) => [
     '--context',
     `${name}=${value}`,

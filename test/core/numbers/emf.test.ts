@@ -65,6 +65,17 @@ it('separates the stages of an account', () => {
   expect(lines.map(({ service }) => service)).toEqual(['millrace-prod', 'millrace']);
 });
 
+it('prints nothing if publish is false', () => {
+  const lines: string[] = [];
+
+  openMetrics(
+    openLog((line) => lines.push(line)),
+    { publish: false, byJobType: true },
+  ).put({ Enqueued: 1 }, 'work');
+
+  expect(lines).toEqual([]);
+});
+
 it('omits job types if byJobType is false', () => {
   const { metrics, lines } = record({ byJobType: false });
 

@@ -8,7 +8,7 @@ import { DeployedDashboard } from '../../../infra/constructs/deployed-dashboard.
 import { type AlarmSpec, alarmText } from '../../../infra/plan/alarm.ts';
 import { alarmsOf } from '../../../infra/plan/alarms.ts';
 import { dashboardOf, LATEST_FAILURES } from '../../../infra/plan/dashboard.ts';
-import type { AlarmTarget } from '../../../infra/settings/settings.ts';
+import type { AlarmTarget } from '../../../infra/settings/monitoring-settings.ts';
 import { readDocument, tableBelow } from '../../docs/documents.ts';
 import { SCENARIOS } from '../alarm-scenarios.ts';
 

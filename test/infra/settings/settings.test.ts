@@ -64,6 +64,7 @@ describe('readSettings names the setting for', () => {
       { ...GOOD, alarms: 'off', alarmEmail: 'on.call@example.com' },
       'alarms: expected on, since alarmTopicArn, alarmEmail or alarmWebhook is set, got "off"',
     ],
+    ['alarms without metrics', { ...GOOD, metrics: 'off' }, 'metrics: expected on, since alarms is on, got "off"'],
     [
       'an unknown value for metricsByJobType',
       { ...GOOD, metricsByJobType: 'queue' },
