@@ -15,7 +15,7 @@ export function addDoctor(program: Command): void {
     .command('doctor')
     .description(
       'find what keeps jobs from running, and which deployed resources differ from the code; exit code 8 if a check ' +
-        'fails or cannot run',
+        'fails or cannot run, but not for a warning, such as a dead letter',
     )
     .option('--stage <name>', 'check this stage on AWS, with the AWS credentials in the environment')
     .option(
@@ -29,17 +29,18 @@ export function addDoctor(program: Command): void {
         const wrong = findings.filter(({ ok }) => !ok);
         if (options.json) print(toJson({ checks: findings }));
         else printRows(['', 'CHECK', 'RESULT'], findings.map(rowOf));
-        const next = wrong.find((finding) => finding.next !== undefined)?.next;
+        const first = wrong.toSorted((one, other) => Number(one.warning ?? false) - Number(other.warning ?? false));
+        const next = first.find((finding) => finding.next !== undefined)?.next;
         if (next !== undefined) suggest(next);
-        return wrong.length > 0 ? EXIT.checkFailed : EXIT.done;
+        return wrong.some(({ warning }) => !warning) ? EXIT.checkFailed : EXIT.done;
       }),
     );
 }
 
 /** Returns the row of a finding, with what to do if its check failed. */
-export function rowOf({ check, ok, detail, next }: Finding): readonly string[] {
+export function rowOf({ check, ok, warning, detail, next }: Finding): readonly string[] {
   const todo = ok || next === undefined || !canSuggest(next) ? '' : `: ${next}`;
-  return [ok ? 'OK' : 'FAIL', check, detail + todo];
+  return [ok ? 'OK' : warning ? 'WARN' : 'FAIL', check, detail + todo];
 }
 
 async function examine(options: DoctorOptions): Promise<Finding[]> {

@@ -8,8 +8,15 @@ import { oneLine } from '../../core/text.ts';
 export interface Finding {
   readonly check: string;
   readonly ok: boolean;
+  /** On a failed check that asks for a decision of a person and says nothing about the deployment. */
+  readonly warning?: true;
   readonly detail: string;
   readonly next?: string;
+}
+
+/** Makes the failure of a check a warning. */
+function warningOf(finding: Finding): Finding {
+  return finding.ok ? finding : { ...finding, warning: true };
 }
 
 export const FINE = 'matches the code';
@@ -42,7 +49,7 @@ interface Handlers {
 export function handlersOf({ handlers, paused, held }: Handlers): Finding[] {
   return [
     { check: 'handlers', ok: handlers > 0, detail: `${handlers} deployed`, next: 'npx millrace handlers' },
-    listed('paused handlers', paused, `npx millrace handlers resume ${paused.join(' ')}`),
+    warningOf(listed('paused handlers', paused, `npx millrace handlers resume ${paused.join(' ')}`)),
     listed('held handlers', held, 'npx millrace handlers'),
   ];
 }
@@ -65,13 +72,14 @@ const STATS = 'npx millrace stats';
 /** Fewer attempts are not significant. */
 const FEW_ATTEMPTS = 10;
 
-/** Fails when most attempts of the last 5 minutes failed. */
+/** Warns when most attempts of the last 5 minutes failed. */
 export function failuresOf(throughput: readonly Throughput[]): Finding {
   const count = (name: string) => throughput.find(({ event }) => event === name)?.last5Minutes ?? 0;
   const [failed, all] = [count('failed'), count('failed') + count('succeeded')];
   const ok = all < FEW_ATTEMPTS || failed <= all / 2;
   const detail = `${failed} of ${all} attempts failed in the last 5 minutes`;
-  return { check: 'failed attempts', ok, detail, next: 'npx millrace jobs list --status failed,dead_letter' };
+  const next = 'npx millrace jobs list --status failed,dead_letter';
+  return warningOf({ check: 'failed attempts', ok, detail, next });
 }
 
 const BAD = { late: 'late', failed: 'without ticks', no_handler: 'without a handler' } as const;
@@ -105,5 +113,5 @@ export function unhandledOf(unhandled: readonly string[]): Finding {
 }
 
 export function deadOf(open: number): Finding {
-  return { check: 'dead letters', ok: open === 0, detail: `${open} open`, next: 'npx millrace dlq' };
+  return warningOf({ check: 'dead letters', ok: open === 0, detail: `${open} open`, next: 'npx millrace dlq' });
 }

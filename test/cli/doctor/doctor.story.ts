@@ -24,13 +24,11 @@ describe('doctor', () => {
 
   it.each([
     ['dispatcher', `update millrace.dispatcher_runs set last_round_at = millrace.clock() - interval '5 minutes'`],
-    ['paused handlers', 'update millrace.handlers set paused_at = millrace.clock()'],
     [
       'held handlers',
       `update millrace.handlers set held_until = millrace.clock() + interval '1 h', hold_reason = 'no queue'`,
     ],
     ['jobs without a handler', `insert into millrace.jobs (job_type) values ('typo_x')`],
-    ['dead letters', `insert into millrace.dead_letters (job_type, routing_key) values ('work', '')`],
     [
       'queues that the mirror does not sweep',
       `insert into millrace.dead_letter_queues (queue_url, swept_at)
@@ -46,11 +44,6 @@ describe('doctor', () => {
       `insert into millrace.jobs_live (job_type, priority, status, run_at)
          values ('work', 9, 'pending', millrace.clock() - interval '5 minutes')`,
     ],
-    [
-      'failed attempts',
-      `insert into millrace.job_events (event, job_type, status, count)
-         values ('failed', 'work', 'failed', 28985), ('succeeded', 'work', 'succeeded', 40)`,
-    ],
   ])('reports %s, with details and what to do', async (check, text) => {
     await engine.sql(text);
 
@@ -59,6 +52,26 @@ describe('doctor', () => {
     expect(code).toBe(8);
     expect(stdout).toMatch(new RegExp(`^FAIL\t${check}\t.+: .+`, 'm'));
     expect(stdout.match(/^FAIL/gm)).toHaveLength(1);
+  });
+
+  it.each([
+    ['paused handlers', 'update millrace.handlers set paused_at = millrace.clock()'],
+    ['dead letters', `insert into millrace.dead_letters (job_type, routing_key) values ('work', '')`],
+    [
+      'failed attempts',
+      `insert into millrace.job_events (event, job_type, status, count)
+         values ('failed', 'work', 'failed', 28985), ('succeeded', 'work', 'succeeded', 40)`,
+    ],
+  ])('warns of %s, which does not end a pipeline', async (check, text) => {
+    await engine.sql(text);
+
+    const { code, stdout } = await run('doctor');
+    const { checks } = JSON.parse((await run('doctor', '--json')).stdout);
+
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^WARN\t${check}\t.+: .+`, 'm'));
+    expect(stdout).not.toContain('FAIL');
+    expect(checks.filter(({ ok }: { ok: boolean }) => !ok)).toMatchObject([{ check, warning: true }]);
   });
 
   it('names the late handlers that are at their limit, and none that is paused', async () => {
