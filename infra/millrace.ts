@@ -31,7 +31,8 @@ import { checkClaims, checkStage, type Settings, splitSettings } from './setting
 import { isProtected, usualOf } from './settings/stage-settings.ts';
 
 /** Everything but the stage has a default. Those of the stage `dev` cost least. */
-export interface MillraceProps extends Partial<Omit<Settings, 'handlersFolder' | 'network' | 'secrets' | 'stage'>> {
+export interface MillraceProps
+  extends Partial<Omit<Settings, 'handlersFolder' | 'network' | 'secrets' | 'stage' | 'tags'>> {
   /** Part of every name, such as that of a queue: `[a-z][a-z0-9]*`, at most 12 characters. */
   readonly stage: string;
   /** Folder of the handler files, or the handlers. Default: `jobs`, else `functions/handlers`. */

@@ -1,4 +1,4 @@
-import { Annotations, type App, CfnResource, Stack } from 'aws-cdk-lib';
+import { Annotations, type App, CfnResource, Stack, Tags } from 'aws-cdk-lib';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import type { Construct } from 'constructs';
 import { allSettings } from '../core/config.ts';
@@ -34,9 +34,10 @@ export class MillraceStack extends Stack {
   constructor(app: App, options: MillraceStackOptions = {}) {
     const { handlers = usualHandlers(), context = app.node.getAllContext(), environment = allSettings() } = options;
     const files = readFileContext('.');
-    const { handlersFolder, network, ...settings } = readSettings(context, handlers, files);
+    const { handlersFolder, network, tags, ...settings } = readSettings(context, handlers, files);
     const { stage, protect } = settings;
     super(app, `millrace-${stage}`, { terminationProtection: protect, description: `Millrace, stage ${stage}` });
+    for (const [name, value] of Object.entries(tags)) Tags.of(this).add(name, value);
     this.millrace = new Millrace(this, 'Millrace', {
       ...settings,
       handlers: handlersFolder,

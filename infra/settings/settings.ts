@@ -69,7 +69,7 @@ const NAMES = [
     'takeOver',
     'handlerStacks',
   ],
-  ...['protect', 'standby'],
+  ...['protect', 'standby', 'tags'],
   ...['database', 'databaseOwnerSecret', 'databaseRuntimeSecret', 'databaseAppSecret'],
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
   ...['vpcId', 'subnetIds', 'availabilityZones', 'securityGroupIds', 'egress'],

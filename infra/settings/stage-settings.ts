@@ -1,5 +1,5 @@
 import { SettingError } from '../../core/errors.ts';
-import { type Context, isOn, optional } from './context.ts';
+import { type Context, isOn, optional, readObject } from './context.ts';
 import type { AlarmTarget } from './monitoring-settings.ts';
 import { usualDatabase } from './place-settings.ts';
 
@@ -9,6 +9,8 @@ export interface StageSettings {
   readonly protect: boolean;
   /** Whether a new database has a second instance in another zone, to which it fails over. */
   readonly standby: boolean;
+  /** Tags of the resources, for example to attribute costs. */
+  readonly tags: Readonly<Record<string, string>>;
 }
 
 /** Returns the defaults that cost money: a stage that is not protected is one to try things in. */
@@ -28,5 +30,16 @@ export function readStageSettings(context: Context, stage: string): StageSetting
   if (standby && optional(context, 'database') === 'existing') {
     throw new SettingError('standby', 'off, since database is existing', 'on');
   }
-  return { protect, standby };
+  return { protect, standby, tags: readTags(context) };
+}
+
+const TAGS_EXAMPLE = '{"team": "billing"}';
+
+function readTags(context: Context): Record<string, string> {
+  const tags = readObject(context, 'tags', TAGS_EXAMPLE);
+  for (const [name, value] of Object.entries(tags)) {
+    if (/^aws:/i.test(name)) throw new SettingError(`tags.${name}`, 'a name that does not begin with aws:', name);
+    if (typeof value !== 'string') throw new SettingError(`tags.${name}`, 'a string', JSON.stringify(value));
+  }
+  return tags as Record<string, string>;
 }

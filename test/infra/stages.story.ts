@@ -75,7 +75,7 @@ describe('a stage named dev', async () => {
 });
 
 describe('any other stage', async () => {
-  const { stack } = await synthesise({ stage: 'prod', standby: 'on' });
+  const { stack } = await synthesise({ stage: 'prod', standby: 'on', tags: '{"team": "billing"}' });
   const { millrace } = stack as MillraceStack;
   const { database, place } = millrace;
   if (place) {
@@ -97,6 +97,13 @@ describe('any other stage', async () => {
       { DBInstanceClass: 'db.serverless', AutoMinorVersionUpgrade: true, PromotionTier: 1 },
     ]);
     expect(stack.terminationProtection).toBe(true);
+  });
+
+  it('tags its resources', () => {
+    for (const type of ['SQS::Queue', 'Lambda::Function', 'RDS::DBCluster', 'Logs::LogGroup']) {
+      const properties = { Tags: Match.arrayWith([{ Key: 'team', Value: 'billing' }]) };
+      deployed.template.hasResourceProperties(`AWS::${type}`, properties);
+    }
   });
 
   it('keeps its logs and dead letters', () => {

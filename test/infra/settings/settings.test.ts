@@ -64,6 +64,8 @@ describe('readSettings names the setting for', () => {
       { ...GOOD, alarms: 'off', alarmEmail: 'on.call@example.com' },
       'alarms: expected on, since alarmTopicArn, alarmEmail or alarmWebhook is set, got "off"',
     ],
+    ['tags that AWS reserves', { ...GOOD, tags: { 'aws:x': 'y' } }, 'tags.aws:x: expected a name that does not begin'],
+    ['a tag that is a number', { ...GOOD, tags: '{"team": 1}' }, 'tags.team: expected a string, got "1"'],
     ['alarms without metrics', { ...GOOD, metrics: 'off' }, 'metrics: expected on, since alarms is on, got "off"'],
     [
       'an unknown value for metricsByJobType',
