@@ -184,6 +184,7 @@ export class Millrace extends Construct {
       ...{ stage, target, after, dashboard, functionNames: this.handlers.map(({ plan }) => plan.queueName) },
       ...(api && { apiId: api.apiId }),
       ...(database.cluster && { clusterId: database.cluster.clusterIdentifier }),
+      ...(database.instance && { instanceId: database.instance.instanceIdentifier }),
     });
   }
 }

@@ -1,7 +1,8 @@
 import { functionName } from '../../core/handler/naming.ts';
 import type { CloudWatchName } from '../../core/numbers/metric-table.ts';
 import { type AlarmSpec, functionMetric, MOSTLY, ONCE, ownMetric } from './alarm.ts';
-import { apiAlarm, databaseAlarms, platformAlarms } from './platform-alarms.ts';
+import { clusterAlarms, instanceAlarms } from './database-alarms.ts';
+import { apiAlarm, platformAlarms } from './platform-alarms.ts';
 
 /** What a stage has besides its handlers. */
 export interface WatchedStage {
@@ -10,6 +11,8 @@ export interface WatchedStage {
   readonly apiId?: string;
   /** Identifier of the cluster that the stage created. */
   readonly clusterId?: string;
+  /** Identifier of the instance that the stage created. */
+  readonly instanceId?: string;
 }
 
 const MINUTE = 60;
@@ -23,14 +26,15 @@ const THROTTLED = 5;
  * Returns the alarms of a stage. Their number and price do not depend on its handlers: the dispatcher and the mirror
  * publish one number for all handlers, and name the worst in their logs (docs/decisions/0073).
  */
-export function alarmsOf({ stage, apiId, clusterId }: WatchedStage): AlarmSpec[] {
+export function alarmsOf({ stage, apiId, clusterId, instanceId }: WatchedStage): AlarmSpec[] {
   return [
     ...dispatcherAlarms(stage),
     ...sendAlarms(stage),
     ...jobAlarms(stage),
     ...platformAlarms(stage),
     ...(apiId === undefined ? [] : [apiAlarm(stage, apiId)]),
-    ...(clusterId === undefined ? [] : databaseAlarms(stage, clusterId)),
+    ...(clusterId === undefined ? [] : clusterAlarms(stage, clusterId)),
+    ...(instanceId === undefined ? [] : instanceAlarms(stage, instanceId)),
   ];
 }
 

@@ -13,6 +13,8 @@ const OTHER_CONCURRENCY = 2;
 const LEAST = { dispatcher: 2, api: 1 };
 /** `max_connections` of Aurora Serverless v2 with at most 8 ACUs is 1669. */
 export const NEW_DATABASE_CONNECTIONS = 1669;
+/** `max_connections` of a db.t4g.micro depends on the memory that RDS leaves to Postgres. AWS does not document it. */
+export const SMALL_DATABASE_CONNECTIONS = 80;
 
 /** What limits a stage: concurrent invocations in the account and region, and connections. */
 export interface Capacity {

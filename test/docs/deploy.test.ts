@@ -67,8 +67,9 @@ it('docs/deploy.md states the price of the alarms', () => {
 
   const [, documented] = tableBelow(page, 'Idle cost').find(([what]) => what === 'alarms') ?? [];
 
+  expect(extra({ instanceId: 'x' })).toBe(extra({ clusterId: 'x' }));
   expect(documented).toBe(
-    `${price.toFixed(2)} for any number of handlers, ${extra({ apiId: 'x' })} with the API, and ${extra({ clusterId: 'x' })} with \`database=create\``,
+    `${price.toFixed(2)} for any number of handlers, ${extra({ apiId: 'x' })} with the API, and ${extra({ clusterId: 'x' })} with a new database`,
   );
 });
 

@@ -124,6 +124,21 @@ export const SCENARIOS: readonly Scenario[] = [
     ...{ alarm: 'database-storage', severity: 'ticket', within: 1, lasts: 20, closesWithin: 61 },
     truth: () => ({ published: { 'VolumeBytesUsed cluster': 2e11 } }),
   },
+  {
+    fault: 'the connections of a small database run out',
+    ...{ alarm: 'instance-connections', severity: 'ticket', within: 6, lasts: 20, closesWithin: 11 },
+    truth: () => ({ published: { 'DatabaseConnections instance': 75 } }),
+  },
+  {
+    fault: 'the processor of a small database is busy',
+    ...{ alarm: 'instance-busy', severity: 'ticket', within: 11, lasts: 30, closesWithin: 6 },
+    truth: () => ({ published: { 'CPUUtilization instance': 99 } }),
+  },
+  {
+    fault: 'a small database has less than 1 GiB of free storage',
+    ...{ alarm: 'instance-storage', severity: 'ticket', within: 1, lasts: 20, closesWithin: 6 },
+    truth: () => ({ published: { 'FreeStorageSpace instance': 5e8 } }),
+  },
 ];
 
 /** A stage without a fault. */

@@ -38,6 +38,8 @@ function statisticOf(metric: MetricSpec, series: Series, minute: number): number
   if (samples.length === 0) return undefined;
   if (metric.statistic === 'SampleCount') return samples.length;
   if (metric.statistic === 'Sum') return samples.reduce((sum, value) => sum + value, 0);
+  if (metric.statistic === 'Average') return samples.reduce((sum, value) => sum + value, 0) / samples.length;
   if (metric.statistic === 'Maximum') return Math.max(...samples);
+  if (metric.statistic === 'Minimum') return Math.min(...samples);
   throw new Error(`no statistic ${metric.statistic}`);
 }

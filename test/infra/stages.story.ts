@@ -131,11 +131,17 @@ describe('any other stage', async () => {
   });
 });
 
-it('has a standby of a small database in another zone, if a setting says so', async () => {
-  const { stack } = await synthesise({ stage: 'prod', database: 'small', standby: 'on', protect: 'off' });
+it('has a standby of a small database in another zone, and alarms on it, if settings say so', async () => {
+  const watched = { protect: 'off', standby: 'on', alarms: 'on' };
+  const { stack } = await synthesise({ stage: 'prod', database: 'small', ...watched });
 
   const { template } = new Deployed(stack);
 
+  const [instance] = Object.keys(template.findResources('AWS::RDS::DBInstance'));
   template.hasResourceProperties('AWS::RDS::DBInstance', { MultiAZ: true, DeletionProtection: false });
+  template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+    AlarmName: 'millrace-prod-instance-storage',
+    Dimensions: [{ Name: 'DBInstanceIdentifier', Value: { Ref: instance } }],
+  });
   expect(stack.terminationProtection).toBe(false);
 });

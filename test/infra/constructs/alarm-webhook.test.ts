@@ -5,7 +5,7 @@ import { DeployedAlarms } from '../../../infra/constructs/deployed-alarms.ts';
 import { alarmsOf } from '../../../infra/plan/alarms.ts';
 
 it('EventBridge posts the changes of the composite alarm, and of each alarm of severity ticket', () => {
-  const specs = alarmsOf({ stage: 'dev', apiId: 'api', clusterId: 'cluster' });
+  const specs = alarmsOf({ stage: 'dev', apiId: 'api', clusterId: 'cluster', instanceId: 'instance' });
   const stack = new Stack(new App(), 'test');
 
   new DeployedAlarms(stack, 'Alarms', { stage: 'dev', specs, target: { webhook: 'https://hooks.example.com/abc' } });

@@ -12,7 +12,7 @@ import type { AlarmTarget } from '../../../infra/settings/monitoring-settings.ts
 import { readDocument, tableBelow } from '../../docs/documents.ts';
 import { SCENARIOS } from '../alarm-scenarios.ts';
 
-const alarms = alarmsOf({ stage: 'dev', apiId: 'api', clusterId: 'cluster' });
+const alarms = alarmsOf({ stage: 'dev', apiId: 'api', clusterId: 'cluster', instanceId: 'instance' });
 const named = (name: string) => alarms.find((alarm) => alarm.name === name) as AlarmSpec;
 
 /** The anchors that GitHub generates from the headings of the page. */

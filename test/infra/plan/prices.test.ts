@@ -15,8 +15,8 @@ function priceOf(cell: string): number {
   const context = { stage: 'dev', ...Object.fromEntries(given) };
   const settings = readSettings(context.database === 'existing' ? { ...EXISTING, ...context } : context);
   const apiId = settings.api.mode === 'off' ? {} : { apiId: 'api' };
-  const clusterId = settings.database.kind === 'create' ? { clusterId: 'cluster' } : {};
-  const alarms = alarmsOf({ stage: settings.stage, ...apiId, ...clusterId });
+  const database = { create: { clusterId: 'x' }, small: { instanceId: 'x' }, existing: {} }[settings.database.kind];
+  const alarms = alarmsOf({ stage: settings.stage, ...apiId, ...database });
   const alarmMetrics = alarms.reduce((sum, { metrics }) => sum + Object.keys(metrics).length, 0);
   return monthlyPrice(settings, { handlers: HANDLERS, alarmMetrics });
 }
