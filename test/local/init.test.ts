@@ -99,9 +99,9 @@ it('leaves a .gitignore that is a link, which git does not follow', async () => 
   await symlink('shared-ignores', join(folder, '.gitignore'));
 
   const { skipped } = await init(folder);
+  const said = skipped.find((line) => line.startsWith('.gitignore is a link'));
 
-  expect(skipped).toContainEqual(expect.stringMatching(/^\.gitignore is a link, .* let git ignore .*\.millrace\//));
-  expect(await read(folder, 'shared-ignores')).toBe('dist\n');
+  expect([said?.includes('.millrace/'), await read(folder, 'shared-ignores')]).toEqual([true, 'dist\n']);
 });
 
 /** What `pnpm add` writes into an empty folder. */
@@ -189,8 +189,7 @@ it.each([
 it.each(readExamples().map(({ path }) => dirname(path)))('%s has the files that init writes', async (example) => {
   const folder = await projectOf({});
   await init(folder);
-  const json = async (name: string) =>
-    [await read(folder, name), await read(example, name)].map((one) => JSON.parse(one));
+  const json = (name: string) => Promise.all([folder, example].map(async (one) => JSON.parse(await read(one, name))));
 
   const [stages, ownStages] = await json('cdk.json');
   const [{ scripts }, { scripts: ownScripts, ...manifest }] = await json('package.json');

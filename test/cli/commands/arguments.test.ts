@@ -28,3 +28,14 @@ describe('enqueue', () => {
     expect(stderr).toContain('at most 365d.');
   });
 });
+
+it.each([
+  ['enqueue', ['enqueue', 'mail', '--payload', '{}']],
+  ['enqueue, with =', ['enqueue', 'mail', '--payload={}']],
+  ['schedules create', ['schedules', 'create', 'nightly', 'mail', '--every', '1h', '--payload', '{}']],
+])('%s says where the payload goes, given --payload', async (_what, args) => {
+  const { code, stderr } = await runCli(args);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain("error: unknown option '--payload': give the payload as JSON after the job type\n");
+});

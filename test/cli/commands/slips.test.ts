@@ -47,17 +47,6 @@ describe('an interval without a time in it', () => {
   });
 });
 
-it.each([
-  ['enqueue', ['enqueue', 'mail', '--payload', '{}']],
-  ['enqueue, with =', ['enqueue', 'mail', '--payload={}']],
-  ['schedules create', ['schedules', 'create', 'nightly', 'mail', '--every', '1h', '--payload', '{}']],
-])('%s says where the payload goes, given --payload', async (_what, args) => {
-  const { code, stderr } = await runCli(args);
-
-  expect(code).toBe(2);
-  expect(stderr).toContain("error: unknown option '--payload': give the payload as JSON after the job type\n");
-});
-
 describe('a payload that is the name of a file', () => {
   it.each([['payload.json'], ['@payload.json'], ['data/job'], ['@elsewhere.txt']])(
     'is refused with the way to read the file: %s',

@@ -87,11 +87,11 @@ it('ends the process of a handler that overstayed even when nothing could be set
   const { records } = await engine.deliver(1);
   engine.work = never;
   let started = false;
-  const query = (async (text: string, values?: readonly unknown[]) => {
+  const query = async (text: string, values?: readonly unknown[]) => {
     if (started) throw new Error('connect ECONNREFUSED');
     started = true;
     return engine.db.query(text, values);
-  }) as Database['query'];
+  };
   let left = 5;
 
   const ran = await engine.run(records, {
@@ -108,11 +108,10 @@ it('ends the process of a handler that overstayed even when a later step fails',
   engine.queues.put(QUEUE, first!.body);
   const twin = engine.queues.receive(QUEUE);
   engine.work = never;
-  const query = (async (text: string, values?: readonly unknown[]) => {
-    const looking = values?.at(-1) === true;
-    if (looking) throw new Error('connect ECONNREFUSED');
+  const query = async (text: string, values?: readonly unknown[]) => {
+    if (values?.at(-1) === true) throw new Error('connect ECONNREFUSED');
     return engine.db.query(text, values);
-  }) as Database['query'];
+  };
 
   const ran = await engine.run([...records, ...twin], { deps: { time: hastyTime, db: withQuery(engine.db, query) } });
 
