@@ -103,13 +103,30 @@ begin
   if not found then
     return;
   end if;
-  if to_replace or k.until = 'dispatched' then
+  -- A key that the dispatcher has ended must not be kept by a lock on its job.
+  if (to_replace or k.until = 'dispatched') and coalesce(k.ends_at > millrace.clock(), true) then
     perform millrace.lock_waiting_job(k.job_id, to_replace);
   end if;
   return query select u.job_id, millrace.holds_key(u.job_id, u.until, u.ends_at) from millrace.unique_keys u
     where u.job_type = find_key_holder.job_type and u.routing_key = find_key_holder.routing_key
       and u.unique_key = find_key_holder.unique_key and u.job_id = k.job_id;
 end $$;
+
+-- Ends keys that last until their jobs are dispatched, if these jobs have been due for ten seconds. The claim calls
+-- it for jobs whose rows are locked: callers of enqueue that follow each other would keep a job locked for as long
+-- as one of their transactions is open. The next caller gets another job. Waits for no lock.
+create function millrace.end_keys_of_locked_jobs(job_ids bigint[]) returns void
+  language sql set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  as $$
+  update millrace.unique_keys k set ends_at = millrace.clock() where k.ctid = any(array(
+    select u.ctid from millrace.jobs_live j
+      join millrace.unique_keys u on u.job_type = j.job_type and u.routing_key = j.routing_key
+        and u.unique_key = j.unique_key and u.job_id = j.id
+      where j.id = any(job_ids) and u.until = 'dispatched' and coalesce(u.ends_at > millrace.clock(), true)
+        and (j.due_at <= millrace.clock() - interval '10 seconds') is true
+      for update of u skip locked))
+$$;
 
 -- Frees the keys of cancelled jobs, which hold none even if their period is not over. A row that is locked is one whose
 -- hold has ended: another transaction is giving the key to its own job.
@@ -209,8 +226,9 @@ revoke execute on function millrace.key_end(interval, text), millrace.payload_ke
   millrace.unique_fault(text, text, interval, text, text), millrace.holds_key(bigint, text, timestamptz),
   millrace.lock_waiting_job(bigint, boolean), millrace.find_key_holder(text, text, text, boolean),
   millrace.free_keys(bigint[]), millrace.free_key(text, text, text), millrace.refuse_key_change(),
+  millrace.end_keys_of_locked_jobs(bigint[]),
   millrace.replace_job(bigint, jsonb, timestamptz, integer, integer, text, text, timestamptz, text) from public;
 grant execute on function millrace.payload_key(jsonb) to millrace_app, millrace_runtime;
 grant execute on function millrace.free_key(text, text, text) to millrace_operator, millrace_runtime;
-grant execute on function millrace.holds_key(bigint, text, timestamptz), millrace.free_keys(bigint[])
-  to millrace_runtime;
+grant execute on function millrace.holds_key(bigint, text, timestamptz), millrace.free_keys(bigint[]),
+  millrace.end_keys_of_locked_jobs(bigint[]) to millrace_runtime;

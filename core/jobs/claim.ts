@@ -92,9 +92,13 @@ const CLAIM_DUE_JOBS = `
       select * from free where (select count(*) from free) = (select count(*) from picked)
       union all select * from beyond) l
       order by rank, due_at, id limit $3::integer
+  ), kept as materialized (
+    select millrace.end_keys_of_locked_jobs(array(select id from picked except select id from free))
+      where (select count(*) from free) < (select count(*) from picked)
   ), dispatch as (
     insert into millrace.dispatches (claimed_count)
-      select count(*) from locked having count(*) > 0
+      -- The condition is evaluated first, also if nothing is left to claim.
+      select count(*) from locked where (select count(*) from kept) >= 0 having count(*) > 0
       returning claim_no
   ), claimed as (
     update millrace.jobs_live j
