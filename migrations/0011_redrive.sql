@@ -266,8 +266,10 @@ begin
   select * into o from millrace.operations
     where id = operation_id and kind = 'redrive' and status = 'running' for update skip locked;
   if found then
-    -- After a break, the redrive makes up for at most five seconds, or one job, so that no burst follows.
-    earned_from := greatest(o.stepped_at, millrace.clock() - make_interval(secs => greatest(5, 1 / o.rate_per_second)));
+    -- After a break, the redrive makes up for at most five seconds, or one job, so that no burst follows. A step in the
+    -- future was made before the clock was set back, or has just ended: the rate is counted from now on.
+    earned_from := least(millrace.clock(),
+      greatest(o.stepped_at, millrace.clock() - make_interval(secs => greatest(5, 1 / o.rate_per_second))));
     -- At its limit, a redrive only counts the rest.
     is_full := coalesce(o.done_count >= (o.filter ->> 'limit')::bigint, false);
     allowed := least(allowed, floor(o.rate_per_second * extract(epoch from millrace.clock() - earned_from)),
