@@ -2,14 +2,8 @@ import type { Log } from '../log.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Time } from '../time.ts';
 
-// Most joins wait for a child that runs: one statement finds the others.
-const OPEN_JOINS = `
-  select g.job_id as "jobId",
-         g.cancelled_at is not null or not exists (select from millrace.jobs_live l
-           where l.id = g.children[g.finished + 1] and not (g.past_dead and l.status = 'dead_letter')) as "advances"
-    from millrace.job_joins g
-    where g.ended_at is null and g.job_id > $1::bigint order by g.job_id limit $2`;
-// The function is in migrations/0015_follow_ups.sql.
+// The functions are in migrations/0015_follow_ups.sql.
+const NEXT_JOINS = `select job_id as "jobId", advances from millrace.next_joins($1::bigint, $2)`;
 const ADVANCE_JOIN = `select millrace.advance_join($1::bigint) as answer`;
 
 /** Joins that one statement reads. */
@@ -43,7 +37,7 @@ export async function advanceJoins({ db, log, time }: JoinDeps, place: JoinPosit
   let continued = 0;
   try {
     for (;;) {
-      const { rows } = await db.keyed.query<OpenJoin>(OPEN_JOINS, [place.position, PAGE]);
+      const { rows } = await db.keyed.query<OpenJoin>(NEXT_JOINS, [place.position, PAGE]);
       for (const { jobId, advances } of rows) {
         place.position = jobId;
         if (!advances) continue;
