@@ -46,7 +46,9 @@ const STORE_ROUND = `
                select from millrace.jobs_live j
                  where j.job_type = s.job_type and j.routing_key = s.routing_key and j.in_flight
                    and j.claim_no >= s.lowest_claim order by j.claim_no limit 1) flying)
-          or exists (select from millrace.handlers h, generate_series(0, 9) p(priority), lateral (
+          -- Once a minute is enough for ten: an old transaction can make this search read the entries of all jobs.
+          or r.last_active_at < millrace.clock() - interval '1 minute' and exists (
+               select from millrace.handlers h, generate_series(0, 9) p(priority), lateral (
                select from millrace.jobs_live j
                  where j.job_type = h.job_type and j.routing_key = h.routing_key
                    and j.priority = p.priority::smallint and j.due_at is not null

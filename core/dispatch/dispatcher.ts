@@ -14,6 +14,7 @@ import { type DispatchDeps, dispatch } from './dispatch.ts';
 import { readFloors, registerRun, storeFloors, storeRound } from './dispatcher-run.ts';
 import { type MaintainDeps, maintain } from './maintain.ts';
 import { promoteSchedules } from './promote-schedules.ts';
+import { openRarely } from './rarely.ts';
 import { openRounds, type Rounds, storeRounds } from './rounds.ts';
 import { workOffRedrives } from './work-off-redrives.ts';
 
@@ -62,6 +63,7 @@ interface Run extends DispatchDeps, MaintainDeps {
   readonly queued: { position: string };
   /** Where the next look at jobs that wait for children continues. */
   readonly joins: JoinPosition;
+  readonly late: ReturnType<typeof openRarely>;
   maintainedAt: number;
 }
 
@@ -135,6 +137,8 @@ async function openRun(deps: DispatcherDeps): Promise<Run> {
     rounds: openRounds(),
     queued: { position: '' },
     joins: { position: '0' },
+    late: openRarely(deps.time),
+    unhandled: openRarely(deps.time),
     reported: new Set(),
     floors: openFloors(deps.time, await readFloors(db)),
     maintainedAt: Number.NEGATIVE_INFINITY,
@@ -155,7 +159,7 @@ async function round(
   const redriven = await workOffRedrives({ ...run, time: deps.time });
   const scheduled = await promoteSchedules({ ...run, time: deps.time });
   const continued = await advanceJoins({ ...run, time: deps.time }, run.joins);
-  await skipLate({ ...run, time: deps.time });
+  await run.late(() => skipLate({ ...run, time: deps.time }));
   const dispatched = limit === undefined ? await drain(deps, run) : await dispatch(run, limit);
   run.rounds.seconds.push((deps.time.now() - begun) / 1000);
   return { worked: dispatched.sent + redriven + scheduled + continued + rescued.attempts > 0, dispatched };

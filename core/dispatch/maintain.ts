@@ -17,6 +17,8 @@ export interface MaintainDeps {
   readonly log: Log;
   /** Addresses already reported as unhandled, so that each is logged once. */
   readonly reported: Set<string>;
+  /** Decides when to look for jobs without a handler. Default: each time. */
+  readonly unhandled?: (work: () => Promise<boolean>) => Promise<void>;
   readonly metrics?: Metrics;
 }
 
@@ -36,7 +38,7 @@ export async function maintain(deps: MaintainDeps): Promise<void> {
     async () => publish(deps, await foldEvents(deps.db)),
     () => publishLate(deps),
     () => foldTimings(deps.db),
-    () => reportUnhandled(deps),
+    () => (deps.unhandled ?? ((work) => work()))(() => reportUnhandled(deps)),
   ];
   for (const step of steps) {
     await step().catch((error: unknown) => deps.log.error('maintain_failed', { error }));
@@ -93,7 +95,8 @@ async function publishLate({ db, metrics }: MaintainDeps): Promise<void> {
   if (late !== undefined) metrics?.put({ LateSchedules: late });
 }
 
-async function reportUnhandled({ db, log, reported }: MaintainDeps): Promise<void> {
+/** Returns whether jobs that waited too long may be left. */
+async function reportUnhandled({ db, log, reported }: MaintainDeps): Promise<boolean> {
   const part = await advance(db, UNHANDLED, (tx, position) => dieUnhandled(tx, position, UNHANDLED_LIMITS));
   const unhandled = (part?.unhandled ?? []).map((one) => ({ ...one, name: handlerName(one) }));
   const unreported = unhandled.filter(({ name }) => !reported.has(name));
@@ -103,6 +106,7 @@ async function reportUnhandled({ db, log, reported }: MaintainDeps): Promise<voi
   const emptied = unhandled.filter(({ died }) => died > 0);
   const jobs = emptied.reduce((sum, { died }) => sum + died, 0);
   if (jobs > 0) log.error('unhandled_jobs_dead', { ...whom(emptied), jobs });
+  return jobs >= UNHANDLED_LIMITS.jobs || (part?.position ?? null) !== null;
 }
 
 /** Names the first addresses and counts the others: a producer can mistype a job type in thousands of ways. */

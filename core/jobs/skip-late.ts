@@ -28,13 +28,18 @@ const LONGEST_MS = 500;
 
 /**
  * Ends the waiting jobs that are too late to start, for half a second, so that they delay no job that is not, and logs
- * how many of each handler. A failure is only logged: a start ends late jobs, too.
+ * how many of each handler. Returns whether more may be left. A failure is only logged: a start ends late jobs, too.
  */
-export async function skipLate(deps: { readonly db: Database; readonly log: Log; readonly time: Time }): Promise<void> {
+export async function skipLate(deps: {
+  readonly db: Database;
+  readonly log: Log;
+  readonly time: Time;
+}): Promise<boolean> {
   const end = deps.time.now() + LONGEST_MS;
   const counts = new Map<string, Skipped>();
+  let skipped = LIMIT;
   try {
-    for (let skipped = LIMIT; skipped === LIMIT && deps.time.now() < end; ) {
+    while (skipped === LIMIT && deps.time.now() < end) {
       const { rows } = await deps.db.keyed.query<Skipped>(SKIP_LATE, [LIMIT]);
       for (const row of rows) {
         const name = handlerName(row);
@@ -44,8 +49,10 @@ export async function skipLate(deps: { readonly db: Database; readonly log: Log;
     }
   } catch (error) {
     deps.log.error('maintain_failed', { error });
+    skipped = 0;
   }
   logSkipped(deps.log, [...counts.values()]);
+  return skipped === LIMIT;
 }
 
 function logSkipped(log: Log, skipped: readonly Skipped[]): void {
