@@ -26,7 +26,8 @@ create table millrace.dispatcher_runs (
   nudged_at timestamptz,
   last_active_at timestamptz not null default millrace.clock(),
   last_job_id bigint,
-  -- Where the claims of the last run began: core/jobs/claim-floors.ts.
+  -- Where the claims of the last run began (core/jobs/claim-floors.ts), and where its looks at queued ticks and at jobs
+  -- that wait for children continue.
   floors jsonb,
   -- How long its rounds took, in the buckets of millrace.timing_bounds(), and how many failed.
   round_buckets bigint[] not null default array_fill(0::bigint, array[15]),

@@ -1,3 +1,4 @@
+import type { JoinPosition } from '../jobs/advance-joins.ts';
 import type { SavedFloors } from '../jobs/claim-floors.ts';
 import type { Database } from '../postgres/database.ts';
 
@@ -12,20 +13,32 @@ export async function registerRun(db: Database): Promise<string> {
 }
 
 const READ_FLOORS = `
-  select floors::text as floors,
+  select floors::text as floors, floors ->> 'queued' as queued, floors ->> 'joins' as joins,
          1000 * (extract(epoch from millrace.clock())::float8 - (floors ->> 'storedAt')::float8) as "ageMs"
     from millrace.dispatcher_runs where floors is not null`;
 const STORE_FLOORS = `
   update millrace.dispatcher_runs
-    set floors = $1::text::jsonb || jsonb_build_object('storedAt', extract(epoch from millrace.clock())::float8)`;
+    set floors = $1::text::jsonb || jsonb_build_object('storedAt', extract(epoch from millrace.clock())::float8,
+      'queued', $2::text, 'joins', $3::text)`;
 
-/** Returns the floors of claims that a run stored last; undefined before the first. */
-export async function readFloors(db: Database): Promise<SavedFloors | undefined> {
-  return (await db.query<SavedFloors>(READ_FLOORS)).rows[0];
+/** Where the looks of a run at queued ticks and at jobs that wait for children continue. */
+export interface Places {
+  readonly queued: { position: string };
+  readonly joins: JoinPosition;
 }
 
-export async function storeFloors(db: Database, floors: string): Promise<void> {
-  await db.query(STORE_FLOORS, [floors]);
+/**
+ * Returns the floors of claims and the places that a run stored last; without floors before the first. A run of one
+ * round would otherwise look at the same part of many schedules or jobs each time.
+ */
+export async function readFloors(db: Database): Promise<Places & { readonly floors: SavedFloors | undefined }> {
+  type Row = SavedFloors & { readonly queued: string | null; readonly joins: string | null };
+  const [row] = (await db.query<Row>(READ_FLOORS)).rows;
+  return { floors: row, queued: { position: row?.queued ?? '' }, joins: { position: row?.joins ?? '0' } };
+}
+
+export async function storeFloors(db: Database, floors: string, { queued, joins }: Places): Promise<void> {
+  await db.query(STORE_FLOORS, [floors, queued.position, joins.position]);
 }
 
 // Active means that a job was enqueued, is in flight, or is due within a minute, as a tick of a schedule may be. The

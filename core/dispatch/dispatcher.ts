@@ -1,6 +1,6 @@
 import type { Dispatched } from '../aws/functions.ts';
 import type { Queues } from '../aws/queues.ts';
-import { advanceJoins, type JoinPosition } from '../jobs/advance-joins.ts';
+import { advanceJoins } from '../jobs/advance-joins.ts';
 import { type ClaimFloors, openFloors } from '../jobs/claim-floors.ts';
 import { releaseUnconfirmed } from '../jobs/release.ts';
 import { skipLate } from '../jobs/skip-late.ts';
@@ -11,7 +11,7 @@ import { rescue } from '../run/rescue-lost.ts';
 import type { Time } from '../time.ts';
 import { CLAIM_LIMIT } from './claim-settings.ts';
 import { type DispatchDeps, dispatch } from './dispatch.ts';
-import { readFloors, registerRun, storeFloors, storeRound } from './dispatcher-run.ts';
+import { type Places, readFloors, registerRun, storeFloors, storeRound } from './dispatcher-run.ts';
 import { type MaintainDeps, maintain } from './maintain.ts';
 import { promoteSchedules } from './promote-schedules.ts';
 import { openRarely } from './rarely.ts';
@@ -55,14 +55,10 @@ const AGAIN_AFTER_MS = 1000;
 const LONGEST_PAUSE_MS = 10_000;
 
 /** The state that one run keeps from round to round. */
-interface Run extends DispatchDeps, MaintainDeps {
+interface Run extends DispatchDeps, MaintainDeps, Places {
   readonly random: () => number;
   readonly rounds: Rounds;
   readonly floors: ClaimFloors;
-  /** Where the next look at queued ticks of schedules continues. */
-  readonly queued: { position: string };
-  /** Where the next look at jobs that wait for children continues. */
-  readonly joins: JoinPosition;
   readonly late: ReturnType<typeof openRarely>;
   maintainedAt: number;
 }
@@ -132,15 +128,15 @@ export async function runOnce(deps: DispatcherDeps, { again = false, limit }: Nu
 
 async function openRun(deps: DispatcherDeps): Promise<Run> {
   const { db, queues, log, random, metrics } = deps;
+  const { floors, queued, joins } = await readFloors(db);
   return {
     ...{ db, queues, log, random, ...(metrics && { metrics }) },
     rounds: openRounds(),
-    queued: { position: '' },
-    joins: { position: '0' },
+    ...{ queued, joins },
     late: openRarely(deps.time),
     unhandled: openRarely(deps.time),
     reported: new Set(),
-    floors: openFloors(deps.time, await readFloors(db)),
+    floors: openFloors(deps.time, floors),
     maintainedAt: Number.NEGATIVE_INFINITY,
   };
 }
@@ -169,7 +165,7 @@ async function round(
 async function keepUp({ time }: DispatcherDeps, run: Run): Promise<void> {
   if (time.now() - run.maintainedAt < MAINTAIN_EVERY_MS) return;
   await storeMetrics(run);
-  await storeFloors(run.db, run.floors.save());
+  await storeFloors(run.db, run.floors.save(), run);
   await maintain(run);
   run.maintainedAt = time.now();
 }
