@@ -1,6 +1,6 @@
 import type { Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
-import { isLockTimeout, isStatementError } from '../postgres/statement-errors.ts';
+import { isLockTimeout, isStatementError, isStatementTimeout } from '../postgres/statement-errors.ts';
 import { type LockWaits, type SettleOptions, settleEach } from './settle-each.ts';
 
 // The usual batch, in which every attempt succeeded. migrations/0009_endings.sql defines how a job ends and how it
@@ -36,6 +36,7 @@ const TEXT_OF_A_JOB = 1_000;
  * last attempt, without its last log lines. Ten thousand jobs take a second on two cores.
  */
 const LARGE_MS = 7_000;
+const PROGRAM_LIMIT_EXCEEDED = '54000';
 /** Longest wait for a lock, such as on a row or on a unique key of a job that an attempt enqueues, in milliseconds. */
 const LOCK_MS = 200;
 /**
@@ -103,8 +104,25 @@ function settlePart(db: Database, settlements: readonly Settlement[], options: P
   return settleAll(db, settlements, options).catch((error: unknown) => {
     if (!isStatementError(error)) throw error;
     if (options.waits && isLockTimeout(error)) options.waits.left -= 1;
-    return settleEach(settlements, options, (one) => settleAll(db, [one], options));
+    let tooLong = tooLongError(settlements, error);
+    return settleEach(settlements, options, async (one) => {
+      const refusal = tooLong;
+      tooLong = undefined;
+      if (refusal !== undefined) throw refusal;
+      return settleAll(db, [one], options);
+    });
   });
+}
+
+/**
+ * Returns the refusal of a success with more jobs than Postgres could insert in time: a second try would outlast the
+ * invocation, and the job would be rescued as if it had ended its process. Undefined after any other error.
+ */
+function tooLongError(settlements: readonly Settlement[], error: unknown): Error | undefined {
+  const jobs = settlements.reduce((sum, one) => sum + jobsOf(one), 0);
+  if (settlements.length > 1 || jobs <= MOST_ENQUEUED || !isStatementTimeout(error)) return undefined;
+  const message = `they took longer than ${LARGE_MS / 1000} s: enqueue fewer jobs in one attempt`;
+  return Object.assign(new Error(message, { cause: error }), { code: PROGRAM_LIMIT_EXCEEDED });
 }
 
 async function settleAll(

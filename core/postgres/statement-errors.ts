@@ -37,6 +37,11 @@ export function isLockTimeout(error: unknown): boolean {
   return errorCode(error) === LOCK_TIMEOUT;
 }
 
+/** Returns whether the statement took longer than its `statement_timeout`, or was cancelled. */
+export function isStatementTimeout(error: unknown): boolean {
+  return errorCode(error) === '57014';
+}
+
 /** Hints by SQLSTATE, by an operating-system or TLS code, or by a message of pg without a code. */
 const HINTS: readonly (readonly [pattern: RegExp, hint: string])[] = [
   [/^42501/, 'the login requires CREATEROLE and CREATE on the database'],
