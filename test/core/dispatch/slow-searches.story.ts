@@ -46,7 +46,8 @@ it.each([
 
 it('the end of a round looks for due jobs once a minute', async () => {
   const looks = async (age: string) => {
-    await engine.sql(`update millrace.dispatcher_runs set last_job_id = (select case when is_called then last_value else 0 end from millrace.job_ids),
+    await engine.sql(`update millrace.dispatcher_runs
+      set last_job_id = (select case when is_called then last_value else 0 end from millrace.job_ids),
       last_active_at = millrace.clock() - interval '${age}'`);
     const plans = await plansOf({ url: engine.database.url }, (db) => storeRound(db, false));
     return plans.some((plan) => /jobs_live_due [^\n]*actual/.test(plan));

@@ -56,7 +56,8 @@ it.each([
 
 it('continues a job whose children have finished after a thousand jobs whose children run', async () => {
   await engine.sql(`insert into millrace.jobs_live (id, job_type, max_attempts, hold_until)
-    select n, 'later', 5, case when n > 1 then timestamptz '9999-12-31 00:00:00+00' end from generate_series(1, 1002) n`);
+    select n, 'later', 5, case when n > 1 then timestamptz '9999-12-31 00:00:00+00' end
+      from generate_series(1, 1002) n`);
   await engine.sql(`insert into millrace.job_joins (job_id, parent_id, children, past_dead)
     select n, 0, array[case when n < 1002 then 1 else 5000 end], false from generate_series(2, 1002) n`);
   const slow = (time: { at: number }) => {
