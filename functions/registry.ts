@@ -4,6 +4,7 @@ import { withVariables } from '../core/handler/variables.ts';
 import { processLog } from '../core/log.ts';
 import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { awaitRound } from '../core/registry/await-round.ts';
+import { runStep, type StepRequest } from '../core/registry/deploy-step.ts';
 import { writeRegistry } from '../core/registry/prepare.ts';
 import { systemTime } from '../core/time.ts';
 
@@ -16,7 +17,9 @@ const definitions = stated.map((definition) => withVariables(definition, allSett
 const db = openConfiguredDatabase({ max: 1, name: 'millrace-registry', log: processLog });
 
 /** The Lambda that a deployment runs last. From then on the dispatcher sends to the deployed handlers. */
-export const handler = async (): Promise<void> => {
-  await writeRegistry(db, definitions, registration);
-  if (awaitsRound()) await awaitRound({ db, time: systemTime, log: processLog });
-};
+export const handler = (request: StepRequest | null): Promise<void> =>
+  runStep(async () => {
+    if (request?.RequestType === 'Delete') return;
+    await writeRegistry(db, definitions, registration);
+    if (awaitsRound()) await awaitRound({ db, time: systemTime, log: processLog });
+  });

@@ -57,6 +57,7 @@ const DEFAULTS = {
   variables: {},
   drain: [],
   takeOver: undefined,
+  moveDatabase: undefined,
   handlerStacks: undefined,
   maxConnections: undefined,
   accountConcurrency: 1000,
@@ -163,12 +164,12 @@ export class Millrace extends Construct {
   }
 
   /** Migrates before anything uses the schema, and registers handlers after everything that the registry names. */
-  private addDeploySteps(surroundings: FunctionSurroundings, { drain, takeOver, alarms }: CompleteProps): RegistryStep {
+  private addDeploySteps(surroundings: FunctionSurroundings, props: CompleteProps): RegistryStep {
+    const { drain, takeOver, moveDatabase, alarms } = props;
     const others = [this.dispatcher, this.mirror, ...(this.api ? [this.api] : [])];
-    // Without the queues: the registry step refers to a queue, and both steps share the function that invokes them.
     const before = [...this.handlers.map((handler) => handler.function), ...others];
     const plans = this.handlers.map(({ plan }) => plan);
-    new MigrateStep(this, 'Migrate', { ...surroundings, plans, drain, takeOver, before });
+    new MigrateStep(this, 'Migrate', { ...surroundings, plans, drain, takeOver, moveDatabase, before });
     return new RegistryStep(this, 'Registry', {
       ...surroundings,
       plans,
@@ -178,7 +179,7 @@ export class Millrace extends Construct {
     });
   }
 
-  private addMonitoring({ trigger: after }: RegistryStep, { alarms: target, dashboard }: CompleteProps): void {
+  private addMonitoring({ resource: after }: RegistryStep, { alarms: target, dashboard }: CompleteProps): void {
     const { stage, api, database } = this;
     addMonitoring(this, {
       ...{ stage, target, after, dashboard, functionNames: this.handlers.map(({ plan }) => plan.queueName) },

@@ -1,13 +1,14 @@
-import { Aws, type CfnResource, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { Trigger } from 'aws-cdk-lib/triggers';
+import { Aws, type CustomResource } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import { ownMigrations } from '../../core/postgres/migration-files.ts';
+import { databaseIdentity } from '../../core/registry/database-move.ts';
 import { stepBundle } from '../bundle/bundle-function.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { checkBytes } from '../settings/setting-values.ts';
+import type { DatabaseAccess } from './database.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
+import { StepResource } from './step-resource.ts';
 
 export interface MigrateStepProps extends FunctionSurroundings {
   /** The handlers after the deployment: the step refuses to remove others that have unfinished jobs. */
@@ -16,6 +17,8 @@ export interface MigrateStepProps extends FunctionSurroundings {
   readonly drain: readonly string[];
   /** The stage from which this one takes the database. */
   readonly takeOver: string | undefined;
+  /** The database from which the deployment moves the stage to another one. */
+  readonly moveDatabase: string | undefined;
   /** Everything that uses the schema. */
   readonly before: readonly Construct[];
 }
@@ -34,8 +37,9 @@ const MIGRATIONS = 'migrations';
 
 /** Migrates the schema as its owner, before anything uses it. */
 export class MigrateStep extends Construct {
-  constructor(scope: Construct, id: string, { plans, drain, takeOver, before, ...surroundings }: MigrateStepProps) {
+  constructor(scope: Construct, id: string, props: MigrateStepProps) {
     super(scope, id);
+    const { plans, drain, takeOver, moveDatabase, before, ...surroundings } = props;
     const { owner, runtime, app } = surroundings.database;
     const step = new DeployedFunction(this, 'Function', {
       ...surroundings,
@@ -54,18 +58,22 @@ export class MigrateStep extends Construct {
     });
     runtime.grantRead(step.lambda);
     app?.grantRead(step.lambda);
-    const timeout = Duration.seconds(OWN_FUNCTIONS.migrate.timeoutSeconds);
-    const trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout });
-    trigger.executeBefore(...before);
+    const { resource } = new StepResource(this, 'Step', {
+      step,
+      properties: {
+        Database: identityOf(surroundings.database),
+        ...(moveDatabase !== undefined && { MoveDatabase: moveDatabase }),
+      },
+    });
+    for (const one of before) one.node.addDependency(resource);
     // The function does not refer to a route or an endpoint, which take minutes to create.
-    trigger.executeAfter(...surroundings.reached);
-    keepTriggerLogs(this);
+    resource.node.addDependency(...surroundings.reached);
   }
 }
 
 /** Writes the deployed handlers into the registry, last; a rollback writes the previous ones. */
 export class RegistryStep extends Construct {
-  readonly trigger: Trigger;
+  readonly resource: CustomResource;
 
   constructor(
     scope: Construct,
@@ -86,9 +94,9 @@ export class RegistryStep extends Construct {
         ...(awaitRound && { MILLRACE_AWAIT_ROUND: 'on' }),
       },
     });
-    const timeout = Duration.seconds(OWN_FUNCTIONS.registry.timeoutSeconds);
-    this.trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout });
-    this.trigger.executeAfter(...after);
+    const properties = { Database: identityOf(surroundings.database) };
+    this.resource = new StepResource(this, 'Step', { step, properties }).resource;
+    this.resource.node.addDependency(...after);
   }
 }
 
@@ -97,13 +105,8 @@ function variablesOfAll(plans: readonly HandlerPlan[]): Record<string, string> {
   return checkBytes('variables of all handlers', Object.assign({}, ...plans.map(({ variables }) => variables)));
 }
 
-/** CDK makes one function that runs all triggers. Without this, its log group would outlive the stack. */
-function keepTriggerLogs(scope: Construct): void {
-  const logs = new LogGroup(scope, 'TriggerLogs', {
-    retention: RetentionDays.ONE_MONTH,
-    removalPolicy: RemovalPolicy.DESTROY,
-  });
-  const provider = Stack.of(scope).node.findChild('AWSCDK.TriggerCustomResourceProviderCustomResourceProvider');
-  const runner = provider.node.findChild('Handler') as CfnResource;
-  runner.addPropertyOverride('LoggingConfig', { LogGroup: logs.logGroupName });
+/** Returns the text by which CloudFormation notices another database. */
+function identityOf({ owner, environment }: DatabaseAccess): string {
+  const { MILLRACE_DATABASE_HOST: host, MILLRACE_DATABASE_PORT: port, MILLRACE_DATABASE_NAME: database } = environment;
+  return databaseIdentity({ arn: owner.secretArn, host, port, database });
 }

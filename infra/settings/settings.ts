@@ -41,6 +41,8 @@ export interface Settings extends StageSettings, MonitoringSettings {
   readonly drain: readonly string[];
   /** The stage from which this one takes the database. */
   readonly takeOver: string | undefined;
+  /** The database that the stage leaves for another one, as the refused deployment named it. */
+  readonly moveDatabase: string | undefined;
   /** Number of nested stacks for the handlers, 1 to 20; undefined for none. It never changes for a stage. */
   readonly handlerStacks: number | undefined;
   /** `max_connections` of the database, with which the deployment's connections are compared. */
@@ -67,6 +69,7 @@ const NAMES = [
     'accountConcurrency',
     'drain',
     'takeOver',
+    'moveDatabase',
     'handlerStacks',
   ],
   ...['protect', 'standby', 'tags'],
@@ -118,6 +121,7 @@ function readContext(context: Context, handlers: string): Settings {
     logJobStarts: isOn(context, 'logJobStarts', true),
     drain,
     takeOver: takeOver === undefined ? undefined : checkStage(takeOver, 'takeOver'),
+    moveDatabase: optional(context, 'moveDatabase'),
     handlerStacks: readHandlerStacks(context),
     maxConnections: maxConnections === undefined ? undefined : number('maxConnections', maxConnections),
     accountConcurrency: number('accountConcurrency', optional(context, 'accountConcurrency') ?? '1000'),

@@ -17,7 +17,7 @@ interface Place {
 }
 
 /** Settings for one deployment: in a file, they would hold for all later ones. */
-const FOR_ONCE: readonly string[] = ['takeOver'];
+const FOR_ONCE: readonly string[] = ['takeOver', 'moveDatabase'];
 const IDENTITY = ['stage', 'stages'];
 
 /**

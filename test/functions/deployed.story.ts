@@ -1,85 +1,15 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { InvokeCommand } from '@aws-sdk/client-lambda';
 import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { buildSync } from 'esbuild';
-import pg from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { ownMigrations } from '../../core/postgres/migration-files.ts';
-import { bundleOptions, catalogSource, definitionsSource, handlerFiles } from '../../infra/bundle/options.ts';
-import { startSqs } from '../../local/sqs/server.ts';
-import { openRunner } from '../local/lambda/runner-fixture.ts';
 import { eventually } from '../support/eventually.ts';
-import { startSecretsManager } from '../support/fake-secrets.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { certify, startOwnPostgres, useTls } from '../support/tls-postgres.ts';
 import echo from './deployed-handler.ts';
+import { openDeployed } from './deployed-world.ts';
 
-const root = new URL('../../', import.meta.url).pathname;
-const secrets = new Map<string, string>();
-const manager = await startSecretsManager(secrets);
-const sqs = await startSqs();
-const runner = await openRunner(sqs.endpoint);
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-const lambda = new LambdaClient({ endpoint: runner.runner.endpoint, region: 'us-east-1', credentials });
-const server = await startOwnPostgres();
-const admin = new pg.Client(server.url);
-await admin.connect();
-let ca: string;
-
-beforeAll(async () => {
-  const tls = await certify();
-  await useTls(server, tls);
-  ca = join(server.folder, '..', 'ca.pem');
-  await writeFile(ca, tls.certificate);
-  // As on RDS: the owner is not a superuser, and the database is empty.
-  await admin.query(`create role admin login createrole password 'of-owner'`);
-  await admin.query('grant create on database millrace to admin');
-  const place = { host: 'localhost', port: server.port, dbname: 'millrace' };
-  secrets.set('owner', JSON.stringify({ username: 'admin', password: 'of-owner', ...place }));
-  secrets.set('token', 'hunter2-token');
-  secrets.set('runtime', JSON.stringify({ username: 'runtime', password: 'of-runtime', ...place }));
-});
-
-afterAll(async () => {
-  await runner.close();
-  await admin.end();
-  await server.stop();
-  await sqs.close();
-  manager.close();
-});
-
-/** Adds the deployed bundle as a function whose environment contains no password. */
-async function add(
-  entry: string,
-  secret: string,
-  environment: Record<string, string> = {},
-  name = entry,
-): Promise<void> {
-  const handler = join(root, 'test/functions/deployed-handler.ts');
-  const folder = await temporaryFolder();
-  const catalog = join(folder, 'catalog.ts');
-  const files = [{ name: echo.jobType, file: handler }];
-  await writeFile(catalog, catalogSource(files));
-  const definitions = join(folder, 'definitions.ts');
-  await writeFile(definitions, definitionsSource([JSON.parse(JSON.stringify(echo))]));
-  const outfile = join(folder, 'index.mjs');
-  const alias = { '#handler': handler, '#catalog': catalog, '#definitions': definitions, ...handlerFiles(files) };
-  buildSync({ ...bundleOptions([], handler), entryPoints: [join(root, 'functions', `${entry}.ts`)], alias, outfile });
-  const settings = { MILLRACE_STAGE: 'test', MILLRACE_DATABASE_SECRET: secret, MILLRACE_DATABASE_CA: ca };
-  const addresses = { AWS_ENDPOINT_URL_SECRETS_MANAGER: manager.endpoint, AWS_ENDPOINT_URL_SQS: sqs.endpoint };
-  runner.runner.addFunction({
-    ...{ name, bundle: outfile, timeoutSeconds: 60, memoryMb: 512 },
-    environment: { ...settings, ...addresses, ...environment },
-  });
-}
-
-async function invoke(name: string, payload: object = {}): Promise<unknown> {
-  const answer = await lambda.send(new InvokeCommand({ FunctionName: name, Payload: JSON.stringify(payload) }));
-  const text = answer.Payload?.transformToString() ?? '';
-  expect(answer.FunctionError, `${text}\n${runner.lines().join('\n')}`).toBeUndefined();
-  return JSON.parse(text === '' ? 'null' : text);
-}
+const world = await openDeployed();
+const { add, admin, invoke, lambda, runner, sqs } = world;
+afterAll(() => world.close());
 
 /** Returns the event with which the gateway requests the list of keys. */
 function listKeys(authorization: string, authorizer?: object): object {

@@ -43,9 +43,11 @@ export class Deployed {
   statementsOf(functionName: string): Policy['Statement'] {
     const lambda = this.find('AWS::Lambda::Function', 'FunctionName', functionName);
     const { 'Fn::GetAtt': [role] = [] } = (lambda?.Role ?? {}) as { 'Fn::GetAtt'?: string[] };
-    const { Policies = [] } = (this.resources[role ?? '']?.Properties ?? {}) as {
-      Policies?: { PolicyDocument: Policy }[];
-    };
-    return Policies.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+    return policiesOf(this.resources[role ?? '']?.Properties ?? {}).flatMap(({ Statement }) => Statement);
   }
+}
+
+/** Returns the policies in a role. */
+export function policiesOf({ Policies = [] }: Resource['Properties']): Policy[] {
+  return (Policies as { PolicyDocument: Policy }[]).map(({ PolicyDocument }) => PolicyDocument);
 }

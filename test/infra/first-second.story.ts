@@ -13,7 +13,7 @@ const REACHED =
   /^AWS::(EC2::(VPCEndpoint|NatGateway|Route|SubnetRouteTableAssociation|SecurityGroupIngress|EgressOnlyInternetGateway)|RDS::DB|SecretsManager)/;
 /** What invokes a function. */
 const INVOKERS = [
-  ...['Custom::Trigger', 'AWS::Scheduler::Schedule'],
+  ...['Custom::MillraceStep', 'AWS::Scheduler::Schedule'],
   ...['AWS::Lambda::EventSourceMapping', 'AWS::ApiGatewayV2::Route'],
 ];
 

@@ -82,7 +82,8 @@ describe.each([
   });
 
   it('migrates before any handler, and writes the registry after all', () => {
-    const find = (step: string) => Object.keys(stage.Resources).filter((id) => id.includes(`${step}Trigger`));
+    const find = (step: string) =>
+      Object.keys(stage.Resources).filter((id) => RegExp(`${step}Step[0-9A-F]{8}$`).test(id));
     const nested = Object.entries(stage.Resources).filter(([, { Type }]) => Type === 'AWS::CloudFormation::Stack');
 
     const early = nested.filter(([, { DependsOn = [] }]) => !find('Migrate').some((id) => DependsOn.includes(id)));

@@ -18,6 +18,8 @@ export interface Deployment {
   readonly folder: string;
   /** ARN of a secret of the owner with a wrong password. */
   readonly wrongSecret: string;
+  /** The database of the stage, as a refused move names it: `127.0.0.1:5432/millrace`. */
+  readonly address: string;
   /** Writes a new handler file or replaces one. */
   writeHandler(file: string, source: string): Promise<void>;
   removeHandler(file: string): Promise<void>;
@@ -32,10 +34,18 @@ export interface Deployment {
   doctor(): Promise<Result>;
   /** Returns the outputs of the last deployment by name. */
   outputs(): Promise<Readonly<Record<string, string>>>;
+  /** Creates another database on the server. */
+  createDatabase(name: string): Promise<OtherDatabase>;
   /** Runs a query as the owner of the database. */
   query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   readonly pool: pg.Pool;
   remove(): Promise<void>;
+}
+
+export interface OtherDatabase {
+  readonly address: string;
+  /** Returns the names of the handlers in its registry; undefined without a schema. */
+  handlers(): Promise<string[] | undefined>;
 }
 
 export async function prepareDeployment(): Promise<Deployment> {
@@ -59,6 +69,11 @@ export async function prepareDeployment(): Promise<Deployment> {
     cloud,
     folder,
     wrongSecret: secrets.wrong,
+    address: addressOf(database, 'millrace'),
+    createDatabase: async (name) => {
+      await pool.query(`create database ${name}`);
+      return { address: addressOf(database, name), handlers: () => handlersIn(new URL(`/${name}`, database.url)) };
+    },
     writeHandler: (file, source) => writeFile(join(handlers, file), source),
     removeHandler: (file) => rm(join(handlers, file)),
     bootstrap: () => cdk(cloud, 'bootstrap', cloud.account),
@@ -80,6 +95,23 @@ export async function prepareDeployment(): Promise<Deployment> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+function addressOf({ port }: SecureDatabase, name: string): string {
+  return `127.0.0.1:${port}/${name}`;
+}
+
+async function handlersIn({ href }: URL): Promise<string[] | undefined> {
+  const client = new pg.Client(href);
+  await client.connect();
+  try {
+    const { rows } = await client.query(`select to_regclass('millrace.handlers') as handlers`);
+    if (rows[0].handlers === null) return undefined;
+    const found = await client.query('select job_type from millrace.handlers order by 1');
+    return found.rows.map((row) => row.job_type);
+  } finally {
+    await client.end();
+  }
 }
 
 /** Makes a folder like that of a clone, so that handler files have the same imports as those of the product. */

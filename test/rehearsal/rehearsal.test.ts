@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { changedAt, listLeftovers } from './account.ts';
 import { ROLLED_BACK } from './commands.ts';
+import { testFaultyDatabases, testMove } from './databases.ts';
 import { dieYesterday, sweepNow, untilDeadMessage } from './dead-letters.ts';
 import { type Deployment, prepareDeployment } from './deployment.ts';
 import { failing, recording } from './handlers.ts';
@@ -62,20 +63,7 @@ it('makes a job a dead letter in its first attempt when the handler throws DeadL
   await untilJob(deployment, deadJob, { status: 'dead_letter', attempts: 1 });
 });
 
-it.each([
-  ['an unreachable database', () => 'databasePort=1', /connect ECONNREFUSED 127\.0\.0\.1:1 \(the database/],
-  [
-    'a wrong secret',
-    () => `databaseOwnerSecret=${deployment.wrongSecret}`,
-    /authentication failed .*\(the user or password is not a login/,
-  ],
-])('reports %s in one sentence and rolls back', async (_case, context, sentence) => {
-  const { code, output } = await deployment.deploy('--context', context());
-
-  expect(code).toBe(1);
-  expect(output).toMatch(sentence);
-  expect(output).toMatch(ROLLED_BACK);
-});
+testFaultyDatabases(() => deployment);
 
 it('shows no differences after a deployment', async () => {
   const { code, output } = await deployment.diff();
@@ -103,6 +91,8 @@ it('redrives the dead letter with the API', async () => {
 
   expect(await untilJob(deployment, deadJob, { status: 'succeeded' })).toMatchObject({ attempts: 1 });
 });
+
+testMove(() => deployment);
 
 it('doctor finds no difference until an operator changes the deployment', async () => {
   const { cloud } = deployment;

@@ -73,6 +73,12 @@ it.each<[string, Context, Context, string]>([
     { stage: 'dev', stages: { dev: { takeOver: 'prod' } } },
     'stages.dev.takeOver: expected no value: pass it as -c takeOver=…, once, got "prod"',
   ],
+  [
+    'a move in the entry',
+    {},
+    { stage: 'dev', stages: { dev: { moveDatabase: 'db.example.com/shop' } } },
+    'stages.dev.moveDatabase: expected no value: pass it as -c moveDatabase=…, once, got "db.example.com/shop"',
+  ],
   ['an entry that is text', {}, { stage: 'dev', stages: { dev: 'create' } }, 'stages.dev: expected an object with the'],
   ['a list of names', {}, { stage: 'dev', stages: ['dev'] }, 'stages: expected an object such as {"dev": '],
   ['a list that is not JSON', { stages: '{' }, { stage: 'dev' }, 'stages: expected an object such as {"dev": '],
