@@ -21,8 +21,8 @@ it('makes no alarms with alarms=off, and a dashboard without them', () => {
   expect(JSON.stringify(dashboard)).not.toContain('"alarm"');
 });
 
-it('passes metricsByJobType=off to every function', () => {
-  const counting = ofType('AWS::Lambda::Function').filter(({ Properties }) => 'Environment' in Properties);
+it('passes metricsByJobType=off to every function of Millrace', () => {
+  const counting = ofType('AWS::Lambda::Function').filter(({ Properties }) => 'FunctionName' in Properties);
 
   const variables = counting.map(({ Properties }) => (Properties.Environment as { Variables: object }).Variables);
 
