@@ -36,7 +36,7 @@ afterAll(async () => {
 it('the documents use only code languages that the tests check', () => {
   const languages = new Set(blocks.map(({ language }) => language));
 
-  expect([...languages].toSorted()).toEqual(['', 'go', 'js', 'json', 'python', 'ruby', 'sh', 'sql', 'ts']);
+  expect([...languages].toSorted()).toEqual(['', 'go', 'js', 'json', 'python', 'ruby', 'sh', 'sql', 'ts', 'yaml']);
 });
 
 /** `own-table.test.ts` runs the SQL of this document, on the tables that it names. */
