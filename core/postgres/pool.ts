@@ -36,49 +36,64 @@ export const SIGN_OF_LIFE_MS = 1000;
 /** The time of the last release of each connection. */
 const usedAt = new WeakMap<pg.PoolClient, number>();
 
+/** More than the ways of any address: a limit for callers that find the refused pool of another caller. */
+const MOST_WAYS = 6;
+
 /** Opens a pool. It reads the login and opens connections at the first use. */
 export function openPool(options: DatabaseOptions & Address): Pool {
-  const { ways, again } = waysTo(options);
-  let way = 0;
-  let current: Promise<pg.Pool> | undefined;
-  const forget = (which: Promise<pg.Pool>) => {
-    if (current !== which) return;
-    current = undefined;
-    way = (way + 1) % ways.length;
+  const { next, again } = waysTo(options);
+  let current: Promise<{ server: Server; pool: pg.Pool }> | undefined;
+  const open = async (tried: readonly Server[], failure: unknown) => {
+    const server = await next(tried);
+    if (server === undefined) throw failure;
+    return { server, pool: watchedPool(server, options) };
   };
-  const connect = async () => {
-    current ??= (ways[way] as () => Promise<Server>)().then((server) => watchedPool(server, options));
+  const connect = async (tried: readonly Server[] = [], failure?: unknown): Promise<pg.PoolClient> => {
+    current ??= open(tried, failure);
     const mine = current;
-    const pool = await mine.catch((error: unknown) => {
-      forget(mine);
+    const forget = () => {
+      if (current === mine) current = undefined;
+    };
+    const { server, pool } = await mine.catch((error: unknown) => {
+      forget();
       throw error;
     });
-    return connectSoundly(pool).catch((error: unknown) => {
-      if (again(error)) {
-        forget(mine);
-        void pool.end().catch(() => undefined);
-      }
-      throw error;
-    });
+    try {
+      return await connectSoundly(pool);
+    } catch (error) {
+      if (again(error)) forget();
+      // Another caller can have forgotten the pool, because the server refused it, and ended it.
+      if (current === mine || tried.length === MOST_WAYS) throw error;
+      return connect([...tried, server], error);
+    } finally {
+      // A pool that has ended never answers those who still wait for one of its connections.
+      if (current !== mine && pool.waitingCount === 0) void pool.end().catch(() => undefined);
+    }
   };
   return {
-    connect: () => connect().catch((error: unknown) => (again(error) ? connect() : Promise.reject(error))),
-    end: async () => (await current?.catch(() => undefined))?.end(),
+    connect: () => connect(),
+    end: async () => (await current?.catch(() => undefined))?.pool.end(),
   };
 }
 
 interface Ways {
-  /** One or more ways to connect to the server; after the last one, the first is tried again. */
-  readonly ways: readonly (() => Promise<Server>)[];
+  /** Returns a server that was not tried; undefined after the last one. */
+  readonly next: (tried: readonly Server[]) => Promise<Server | undefined>;
   /** Returns whether the next way may succeed after an error. */
   readonly again: (error: unknown) => boolean;
 }
 
 function waysTo(address: Address): Ways {
-  if ('login' in address) return { ways: [async () => toServer(await address.login())], again: isRefused };
+  if ('login' in address) {
+    const next = async (tried: readonly Server[]) => {
+      const login = await address.login(tried.map(({ user, password }) => ({ user, password })));
+      return login && toServer(login);
+    };
+    return { next, again: isRefused };
+  }
   const servers = serversOf(address.connectionString);
   return {
-    ways: servers.map((server) => async () => server),
+    next: async (tried) => servers.find((one) => !tried.includes(one)),
     again: (error) => servers.length > 1 && isTlsRefused(error),
   };
 }

@@ -19,7 +19,13 @@ export interface Credentials {
   readonly ca: string;
 }
 
-/** Reads the credentials: once, and again when the server refuses them, because the password may have changed. */
-export type Login = () => Promise<Credentials>;
+/** A user name and password that the server refused. */
+export type Refused = Pick<Credentials, 'user' | 'password'>;
+
+/**
+ * Reads the credentials: once, and again when the server refuses them, because the password may have changed. Returns
+ * none of the refused ones; undefined if there are no others.
+ */
+export type Login = (refused: readonly Refused[]) => Promise<Credentials | undefined>;
 
 export type Address = { connectionString: string } | { login: Login };

@@ -1,6 +1,6 @@
 import { SettingError } from '../errors.ts';
 import { readSecretText, SecretError } from '../settings/read-secret.ts';
-import type { Login } from './queryable.ts';
+import type { Credentials, Login, Refused } from './queryable.ts';
 
 /** A secret in the format of RDS, with values that override or complete its fields. */
 export interface SecretLogin {
@@ -24,22 +24,43 @@ function credentialsOf(arn: string, { username, password }: Record<string, unkno
   return { user: text(arn, 'username', username), password: text(arn, 'password', password) };
 }
 
-/** Returns a login that reads user and password for each new pool of connections. */
-export function secretLogin({ arn, host, port, database, ca }: SecretLogin): Login {
-  return async () => {
-    const secret = await readSecret(arn);
-    return {
-      ...credentialsOf(arn, secret),
-      host: host ?? text(arn, 'host', secret.host, 'MILLRACE_DATABASE_HOST'),
-      port: whole(port ?? String(secret.port ?? 5432)),
-      database: database ?? text(arn, 'dbname', secret.dbname, 'MILLRACE_DATABASE_NAME'),
-      ca,
-    };
+/**
+ * Labels of the versions of a secret. A rotation sets the new password in the database before the new version becomes
+ * the current one. A deployment at this moment sets the old password again, which is then the previous one.
+ */
+const OTHER_VERSIONS = ['AWSPENDING', 'AWSPREVIOUS'];
+
+/** Returns a login that reads user and password for each new pool of connections, also during a rotation. */
+export function secretLogin(options: SecretLogin): Login {
+  const { arn } = options;
+  return async (refused) => {
+    const current = loginOf(options, await readSecret(arn));
+    if (isNew(current, refused)) return current;
+    for (const version of OTHER_VERSIONS) {
+      const other = await readSecret(arn, version).catch(() => undefined);
+      const login = other && loginOf(options, other);
+      if (login && isNew(login, refused)) return login;
+    }
+    return undefined;
   };
 }
 
-async function readSecret(arn: string): Promise<Record<string, unknown>> {
-  return parse(arn, await readSecretText(arn));
+function isNew({ user, password }: Refused, refused: readonly Refused[]): boolean {
+  return !refused.some((one) => one.user === user && one.password === password);
+}
+
+function loginOf({ arn, host, port, database, ca }: SecretLogin, secret: Record<string, unknown>): Credentials {
+  return {
+    ...credentialsOf(arn, secret),
+    host: host ?? text(arn, 'host', secret.host, 'MILLRACE_DATABASE_HOST'),
+    port: whole(port ?? String(secret.port ?? 5432)),
+    database: database ?? text(arn, 'dbname', secret.dbname, 'MILLRACE_DATABASE_NAME'),
+    ca,
+  };
+}
+
+async function readSecret(arn: string, version?: string): Promise<Record<string, unknown>> {
+  return parse(arn, await readSecretText(arn, { version }));
 }
 
 function parse(arn: string, secret: string): Record<string, unknown> {

@@ -67,7 +67,7 @@ async function presentValue(
   // The clock can have been set back.
   if (before !== undefined && at >= before.at && at < before.at + before.seconds * 1000) return before.value;
   try {
-    const value = await read(arn, before === undefined ? READ_LIMIT_MS : AGAIN_LIMIT_MS);
+    const value = await read(arn, { limitMs: before === undefined ? READ_LIMIT_MS : AGAIN_LIMIT_MS });
     if (value === '') throw new SecretError(arn, 'expected text, and it has none');
     known.set(name, { value, at, seconds: SECRET_SECONDS });
     return value;

@@ -3,13 +3,11 @@ import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, expect, it } from 'vitest';
 import { ownMigrations } from '../../core/postgres/migration-files.ts';
 import { eventually } from '../support/eventually.ts';
+import { credentials, openDeployed } from './deployed-functions.ts';
 import echo from './deployed-handler.ts';
-import { openDeployed } from './deployed-world.ts';
 
-const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-const world = await openDeployed();
-const { add, admin, invoke, lambda, runner, sqs } = world;
-afterAll(() => world.close());
+const { secrets, sqs, runner, lambda, admin, add, invoke, close } = await openDeployed();
+afterAll(close);
 
 /** Returns the event with which the gateway requests the list of keys. */
 function listKeys(authorization: string, authorizer?: object): object {
@@ -68,6 +66,45 @@ it('a deployed handler gets its settings and secrets, and a secret is in no line
   const { rows: attempts } = await admin.query('select * from millrace.job_attempts');
   expect(runner.lines().join('\n')).toContain('received');
   expect(JSON.stringify([attempts, runner.lines()])).not.toContain('hunter2');
+});
+
+it('the deployed functions run all jobs while the password of their login is rotated', async () => {
+  const insert = `insert into millrace.jobs (job_type, payload)
+    select 'echo', '{"say": "hello"}' from generate_series(1, 20) returning id`;
+  const ids: string[] = [];
+  const runSome = async () => {
+    const { rows } = await admin.query(insert);
+    ids.push(...rows.map(({ id }) => id));
+    await invoke('dispatcher');
+  };
+  const disconnect = () =>
+    admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and usename = 'runtime'`);
+  // As a rotation of Secrets Manager does it. The connections end, so that each function must log in.
+  const { password, ...login } = JSON.parse(secrets.get('runtime') ?? '');
+  const steps = [
+    async () => void secrets.set('runtime AWSPENDING', JSON.stringify({ ...login, password: 'rotated' })),
+    () => admin.query(`alter role runtime password 'rotated'`),
+    disconnect,
+    async () => {
+      secrets.set('runtime AWSPREVIOUS', JSON.stringify({ ...login, password }));
+      secrets.set('runtime', JSON.stringify({ ...login, password: 'rotated' }));
+      secrets.delete('runtime AWSPENDING');
+    },
+    disconnect,
+  ];
+
+  for (const step of steps) await Promise.all([runSome(), step()]);
+  await runSome();
+
+  await eventually(async () => {
+    await invoke('dispatcher');
+    const { rows } = await admin.query(
+      `select status, count(*)::int as count from millrace.jobs where id = any($1) group by 1`,
+      [ids],
+    );
+    expect(rows).toEqual([{ status: 'succeeded', count: 120 }]);
+  });
 });
 
 it('the API function creates the first key when it is invoked directly', async () => {

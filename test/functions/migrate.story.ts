@@ -2,7 +2,7 @@ import { InvokeCommand } from '@aws-sdk/client-lambda';
 import pg from 'pg';
 import { afterAll, expect, it } from 'vitest';
 import { ownMigrations } from '../../core/postgres/migration-files.ts';
-import { openDeployed } from './deployed-world.ts';
+import { openDeployed } from './deployed-functions.ts';
 
 const world = await openDeployed();
 const { add, admin, invoke, lambda, secrets, server } = world;

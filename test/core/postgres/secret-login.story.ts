@@ -1,66 +1,21 @@
-import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Database, openDatabase } from '../../../core/postgres/database.ts';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { migrate } from '../../../core/postgres/migrate.ts';
 import { secretLogin } from '../../../core/postgres/secrets.ts';
-import { startSecretsManager } from '../../support/fake-secrets.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
-import { certify, startOwnPostgres, useTls } from '../../support/tls-postgres.ts';
+import { certify, startOwnPostgres } from '../../support/tls-postgres.ts';
+import { ARN, openSecretServer, WHO } from './secret-server.ts';
 
-const ARN = 'arn:aws:secretsmanager:eu-central-1:000000000000:secret:runtime-AbCdEf';
+const { secrets, server, certificate, changePassword, reset, disconnect, open, close } = await openSecretServer();
 const log = recordLog();
-const secrets = new Map<string, string>();
 const reads = vi.spyOn(secrets, 'get');
-const opened: Database[] = [];
-let manager: Awaited<ReturnType<typeof startSecretsManager>>;
-let server: Awaited<ReturnType<typeof startOwnPostgres>>;
-let certificate: string;
-let admin: pg.Client;
 
-beforeAll(async () => {
-  manager = await startSecretsManager(secrets);
-  vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', manager.endpoint);
-  vi.stubEnv('AWS_REGION', 'eu-central-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-  server = await startOwnPostgres();
-  const tls = await certify();
-  ({ certificate } = tls);
-  await useTls(server, tls);
-  admin = new pg.Client(server.url);
-  await admin.connect();
-});
-
-afterAll(async () => {
-  await Promise.all(opened.map((db) => db.close()));
-  await admin.end();
-  await server.stop();
-  manager.close();
-  vi.unstubAllEnvs();
-});
-
+afterAll(close);
 beforeEach(async () => {
-  await changePassword('first');
+  await reset();
   reads.mockClear();
 });
 
-/** Changes the password in the database and in the secret, like a rotation. */
-async function changePassword(password: string): Promise<void> {
-  await admin.query(`do $$ begin create role runtime login; exception when duplicate_object then null; end $$`);
-  await admin.query(`alter role runtime password '${password}'`);
-  keep({ username: 'runtime', password, host: 'localhost', port: server.port, dbname: 'millrace' });
-}
-
 const keep = (secret: unknown) => secrets.set(ARN, typeof secret === 'string' ? secret : JSON.stringify(secret));
-
-function open(login: Partial<Parameters<typeof secretLogin>[0]> = {}): Database {
-  const options = { max: 1, name: 'test', log, connectTimeoutMs: 3000 };
-  const db = openDatabase({ login: secretLogin({ arn: ARN, ca: certificate, ...login }), ...options });
-  opened.push(db);
-  return db;
-}
-
-const WHO = `select current_user as name, (select ssl from pg_stat_ssl where pid = pg_backend_pid()) as encrypted`;
 
 describe('a login from a secret', () => {
   it('is encrypted, and reads the secret once for all queries', async () => {
@@ -76,13 +31,9 @@ describe('a login from a secret', () => {
     const db = open();
     await db.query(WHO);
     await changePassword('second');
-    await admin.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and usename = 'runtime'`,
-    );
-    const rest = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);
+    await disconnect();
 
     const { rows } = await db.query(WHO);
-    rest.mockRestore();
 
     expect(rows).toEqual([{ name: 'runtime', encrypted: true }]);
     expect(reads).toHaveBeenCalledTimes(2);
@@ -94,7 +45,8 @@ describe('a login from a secret', () => {
 
     await expect(db.query(WHO)).rejects.toThrow('password authentication failed for user "runtime"');
 
-    expect(reads).toHaveBeenCalledTimes(2);
+    // The secret, the secret again, and its two other versions.
+    expect(reads).toHaveBeenCalledTimes(4);
   });
 
   it('works after a secret that was unreadable at first', async () => {

@@ -13,7 +13,7 @@ import { certify, startOwnPostgres, useTls } from '../support/tls-postgres.ts';
 import echo from './deployed-handler.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
-const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+export const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 
 /** Opens the services of AWS that deployed functions use, and a Postgres with TLS. */
 export async function openDeployed() {
