@@ -19,6 +19,7 @@ import { addMonitoring } from './constructs/monitoring.ts';
 import type { Place } from './constructs/network.ts';
 import { OperatorPolicy } from './constructs/operator-policy.ts';
 import { retainRecords } from './constructs/retention.ts';
+import { addRotation } from './constructs/rotation.ts';
 import { makeSurroundings } from './constructs/surroundings.ts';
 import { readHandlers, usualHandlers } from './handlers.ts';
 import { API_CONCURRENCY, connectionsOf, reserves } from './plan/capacity.ts';
@@ -46,6 +47,7 @@ export interface MillraceProps
 const DEFAULTS = {
   network: {},
   standby: false,
+  rotation: undefined,
   dispatch: 'auto',
   pollInterval: undefined,
   claimLimit: undefined,
@@ -165,18 +167,20 @@ export class Millrace extends Construct {
 
   /** Migrates before anything uses the schema, and registers handlers after everything that the registry names. */
   private addDeploySteps(surroundings: FunctionSurroundings, props: CompleteProps): RegistryStep {
-    const { drain, takeOver, moveDatabase, alarms } = props;
+    const { drain, takeOver, moveDatabase, alarms, rotation: days } = props;
     const others = [this.dispatcher, this.mirror, ...(this.api ? [this.api] : [])];
     const before = [...this.handlers.map((handler) => handler.function), ...others];
     const plans = this.handlers.map(({ plan }) => plan);
     new MigrateStep(this, 'Migrate', { ...surroundings, plans, drain, takeOver, moveDatabase, before });
-    return new RegistryStep(this, 'Registry', {
+    const registry = new RegistryStep(this, 'Registry', {
       ...surroundings,
       plans,
       queueUrls: this.queueUrls,
       after: [...this.handlers, ...others],
       awaitRound: alarms !== false && Object.keys(alarms).length > 0,
     });
+    addRotation(this, { ...surroundings, place: this.place, days, after: registry.resource });
+    return registry;
   }
 
   private addMonitoring({ resource: after }: RegistryStep, { alarms: target, dashboard }: CompleteProps): void {

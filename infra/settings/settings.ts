@@ -72,7 +72,7 @@ const NAMES = [
     'moveDatabase',
     'handlerStacks',
   ],
-  ...['protect', 'standby', 'tags'],
+  ...['protect', 'standby', 'rotation', 'tags'],
   ...['database', 'databaseOwnerSecret', 'databaseRuntimeSecret', 'databaseAppSecret'],
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
   ...['vpcId', 'subnetIds', 'availabilityZones', 'securityGroupIds', 'egress'],

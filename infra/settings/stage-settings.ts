@@ -9,6 +9,8 @@ export interface StageSettings {
   readonly protect: boolean;
   /** Whether a new database has a second instance in another zone, to which it fails over. */
   readonly standby: boolean;
+  /** Days between two rotations of the secrets of a new database, 1 to 1000; undefined for none. */
+  readonly rotation: number | undefined;
   /** Tags of the resources, for example to attribute costs. */
   readonly tags: Readonly<Record<string, string>>;
 }
@@ -30,7 +32,14 @@ export function readStageSettings(context: Context, stage: string): StageSetting
   if (standby && optional(context, 'database') === 'existing') {
     throw new SettingError('standby', 'off, since database is existing', 'on');
   }
-  return { protect, standby, tags: readTags(context) };
+  return { protect, standby, rotation: readRotation(context), tags: readTags(context) };
+}
+
+function readRotation(context: Context): number | undefined {
+  const days = optional(context, 'rotation') ?? 'off';
+  if (days === 'off') return undefined;
+  if (/^[1-9]\d{0,3}$/.test(days) && Number(days) <= 1000) return Number(days);
+  throw new SettingError('rotation', 'off, or the days between two rotations, 1 to 1000', days);
 }
 
 const TAGS_EXAMPLE = '{"team": "billing"}';

@@ -1,9 +1,7 @@
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
-import { HostedRotation } from 'aws-cdk-lib/aws-secretsmanager';
 import { describe, expect, it } from 'vitest';
-import type { MillraceStack } from '../../infra/stack.ts';
 import { Deployed, type Resource } from './deployed.ts';
-import { synthesise } from './synthesise.ts';
+import { EXISTING, synthesise } from './synthesise.ts';
 
 type Kept = Resource & { readonly DeletionPolicy?: string };
 
@@ -75,14 +73,8 @@ describe('a stage named dev', async () => {
 });
 
 describe('any other stage', async () => {
-  const { stack } = await synthesise({ stage: 'prod', standby: 'on', tags: '{"team": "billing"}' });
-  const { millrace } = stack as MillraceStack;
-  const { database, place } = millrace;
-  if (place) {
-    const { vpc, subnets, securityGroups } = place;
-    const inside = { vpc, vpcSubnets: { subnets: [...subnets] }, securityGroups: [...securityGroups] };
-    database.runtime.addRotationSchedule('Rotation', { hostedRotation: HostedRotation.postgreSqlSingleUser(inside) });
-  }
+  const settings = { stage: 'prod', standby: 'on', tags: '{"team": "billing"}' };
+  const { stack } = await synthesise({ ...settings, egress: 'endpoints', rotation: '30' });
   const deployed = new Deployed(stack);
 
   it('has a cluster that refuses to be deleted, with backups for 14 days and a second instance', () => {
@@ -124,10 +116,32 @@ describe('any other stage', async () => {
     expect(attached.map(({ Properties }) => Properties)).toMatchObject(
       ['owner', 'runtime', 'app'].map(() => ({ TargetId: { Ref: cluster }, TargetType: 'AWS::RDS::DBCluster' })),
     );
-    deployed.template.hasResourceProperties('AWS::SecretsManager::RotationSchedule', {
-      HostedRotationLambda: { RotationType: 'PostgreSQLSingleUser' },
-      SecretId: { Ref: Match.stringLikeRegexp('DatabaseRuntimeAttachment') },
-    });
+  });
+
+  it('rotates each secret by a function of AWS in its VPC, and not before the logins exist', () => {
+    const schedules = ofType(deployed, 'AWS::SecretsManager::RotationSchedule');
+    const attached = Object.keys(deployed.template.findResources('AWS::SecretsManager::SecretTargetAttachment'));
+    const [registry] = Object.keys(deployed.template.findResources('Custom::Trigger')).filter((id) =>
+      /Registry/.test(id),
+    );
+
+    expect(schedules.map(({ Properties }) => Properties.SecretId)).toEqual(
+      expect.arrayContaining(attached.map((Ref) => ({ Ref }))),
+    );
+    expect(schedules).toMatchObject(
+      attached.map(() => ({
+        DependsOn: expect.arrayContaining([registry]),
+        Properties: {
+          RotationRules: { ScheduleExpression: 'rate(30 days)' },
+          RotateImmediatelyOnUpdate: false,
+          HostedRotationLambda: {
+            RotationType: 'PostgreSQLSingleUser',
+            VpcSecurityGroupIds: { 'Fn::GetAtt': [expect.stringMatching(/NetworkFunctions/), 'GroupId'] },
+          },
+        },
+      })),
+    );
+    expect(deployed.template.toJSON().Transform).toEqual([expect.stringMatching(/^AWS::SecretsManager-/)]);
   });
 });
 
@@ -144,4 +158,12 @@ it('has a standby of a small database in another zone, and alarms on it, if sett
     Dimensions: [{ Name: 'DBInstanceIdentifier', Value: { Ref: instance } }],
   });
   expect(stack.terminationProtection).toBe(false);
+});
+
+it.each([
+  [{ rotation: '30' }, /rotation: expected off with egress=ipv6, or egress=endpoints or nat, got 30/],
+  [{ rotation: '30', ...EXISTING }, /rotation: expected off, since database is existing/],
+  [{ rotation: 'monthly' }, /rotation: expected off, or the days between two rotations, 1 to 1000, got "?monthly/],
+])('refuses to rotate with %j', async (settings, reason) => {
+  await expect(synthesise({ stage: 'prod', database: 'small', ...settings })).rejects.toThrow(reason);
 });

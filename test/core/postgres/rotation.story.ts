@@ -5,7 +5,7 @@ const { admin, setPassword, keepPassword, changePassword, reset, disconnect, ope
 afterAll(close);
 beforeEach(reset);
 
-it('a login uses the new password before the rotation makes its version the current one, in a new process too', async () => {
+it('a login uses the new password before its version becomes the current one, in a new process too', async () => {
   const running = open();
   await running.query(WHO);
   keepPassword('second', ' AWSPENDING');
