@@ -8,9 +8,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Children, openChildren } from '../../local/processes/children.ts';
 import { commandLines, type Document, readDocument } from '../docs/documents.ts';
 import { execute, makeForeignProject, npm, type Packed, packAll } from '../packages/packed.ts';
-import { createSecrets } from '../rehearsal/deployment.ts';
 import { type Cloud, startMiniStack } from '../rehearsal/ministack.ts';
 import { type SecureDatabase, startSecureDatabase } from '../rehearsal/postgres.ts';
+import { createSecrets } from '../rehearsal/shared-account.ts';
 import { eventually } from '../support/eventually.ts';
 
 const REHEARSAL = resolve(import.meta.dirname, '../rehearsal');

@@ -40,15 +40,38 @@ export async function changedAt(cloud: Cloud, functionName: string): Promise<Dat
   return new Date(LastModified ?? Number.NaN);
 }
 
-/** Without an SDK: the client of CloudWatch Logs would be a dependency for this one request. */
-async function logGroups({ endpoint, client }: Cloud): Promise<string[]> {
-  const scope = `${client.credentials.accessKeyId}/20260101/${client.region}/logs/aws4_request`;
+async function logGroups(cloud: Cloud): Promise<string[]> {
   const headers = {
     'content-type': 'application/x-amz-json-1.1',
     'x-amz-target': 'Logs_20140328.DescribeLogGroups',
-    authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none`,
   };
-  const answer = await fetch(endpoint, { method: 'POST', headers, body: '{}' });
-  const { logGroups: found } = (await answer.json()) as { logGroups: { logGroupName: string }[] };
-  return found.map(({ logGroupName }) => logGroupName);
+  const { logGroups: found } = JSON.parse(await send(cloud, 'logs', headers, '{}'));
+  return (found as { logGroupName: string }[]).map(({ logGroupName }) => logGroupName);
+}
+
+/** Returns the policies in the role of a function, as one JSON text. */
+export async function readPermissions(cloud: Cloud, functionName: string): Promise<string> {
+  const client = new LambdaClient(cloud.client);
+  const { Role = '' } = await client.send(new GetFunctionConfigurationCommand({ FunctionName: functionName }));
+  client.destroy();
+  const RoleName = Role.split('/').at(-1) ?? '';
+  const ask = (Action: string, more = {}) => {
+    const body = new URLSearchParams({ Action, Version: '2010-05-08', RoleName, ...more });
+    return send(cloud, 'iam', { 'content-type': 'application/x-www-form-urlencoded' }, body.toString());
+  };
+  const list = await ask('ListRolePolicies');
+  const names = [...list.matchAll(/<member>([^<]+)<\/member>/g)].map(([, name = '']) => name);
+  const policies = names.map(async (PolicyName) => {
+    const [, document = ''] = /<PolicyDocument>([^<]*)</.exec(await ask('GetRolePolicy', { PolicyName })) ?? [];
+    return JSON.parse(decodeURIComponent(document)) as object;
+  });
+  return JSON.stringify(await Promise.all(policies));
+}
+
+/** Without an SDK: the client of each service would be a dependency for one or two requests. */
+async function send({ endpoint, client }: Cloud, service: string, headers: object, body: string): Promise<string> {
+  const scope = `${client.credentials.accessKeyId}/20260101/${client.region}/${service}/aws4_request`;
+  const authorization = `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none`;
+  const answer = await fetch(endpoint, { method: 'POST', headers: { ...headers, authorization }, body });
+  return answer.text();
 }

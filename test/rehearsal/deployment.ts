@@ -1,21 +1,18 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import pg from 'pg';
-import { openChildren } from '../../local/processes/children.ts';
 import { cdk, millrace, type Result } from './commands.ts';
-import { type Cloud, startMiniStack } from './ministack.ts';
-import { type SecureDatabase, startSecureDatabase } from './postgres.ts';
+import type { Cloud } from './ministack.ts';
+import { createSecrets, openSharedAccount, type SharedAccount } from './shared-account.ts';
 
-const STAGE = 'rehearsal';
-const STACK = `millrace-${STAGE}`;
 const ROOT = resolve(import.meta.dirname, '../..');
 
 /** A cloud, a database, and a folder of handlers that is deployed to the cloud and uses the database. */
 export interface Deployment {
   readonly cloud: Cloud;
   readonly folder: string;
+  /** URL of the database with its owner. */
+  readonly databaseUrl: string;
   /** ARN of a secret of the owner with a wrong password. */
   readonly wrongSecret: string;
   /** The database of the stage, as a refused move names it: `127.0.0.1:5432/millrace`. */
@@ -23,6 +20,8 @@ export interface Deployment {
   /** Writes a new handler file or replaces one. */
   writeHandler(file: string, source: string): Promise<void>;
   removeHandler(file: string): Promise<void>;
+  /** Writes `infra/extend.ts`. */
+  writeExtension(source: string): Promise<void>;
   bootstrap(): Promise<Result>;
   deploy(...options: readonly string[]): Promise<Result>;
   synthesise(): Promise<Result>;
@@ -48,52 +47,82 @@ export interface OtherDatabase {
   handlers(): Promise<string[] | undefined>;
 }
 
+export interface StageChoice {
+  readonly stage: string;
+  /** Folder of the handler files in the clone, two levels deep, so that they have the imports of the product's. */
+  readonly handlers: string;
+  readonly databaseName: string;
+  /** Settings of the stage in `cdk.json`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Prepares one stage with an account of its own. */
 export async function prepareDeployment(): Promise<Deployment> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-rehearsal-'));
-  await chmod(folder, 0o755);
-  const children = openChildren();
-  const handlers = await makeHandlersFolder(folder);
-  const [database, cloud] = await Promise.all([
-    startSecureDatabase(children, folder),
-    startMiniStack(children, folder),
-  ]);
-  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  const account = await openSharedAccount();
+  const choice = { stage: 'rehearsal', handlers: 'functions/handlers', databaseName: 'millrace' };
+  const deployment = (await prepareStages(account, [choice]))[0]!;
+  const remove = () => deployment.remove().finally(() => account.remove());
+  return { ...deployment, remove };
+}
+
+/** Prepares stages in one account, listed together as in `cdk.json`. Each has a clone and secrets of its own. */
+export async function prepareStages(account: SharedAccount, choices: readonly StageChoice[]): Promise<Deployment[]> {
+  const clones = await Promise.all(choices.map((choice) => prepareClone(account, choice)));
+  const stages = Object.fromEntries(clones.map(({ choice, settings }) => [choice.stage, settings]));
+  return clones.map((clone) => openDeployment(account, clone, stages));
+}
+
+type Clone = Awaited<ReturnType<typeof prepareClone>>;
+
+async function prepareClone({ cloud, server, folder }: SharedAccount, choice: StageChoice) {
+  const clone = join(folder, `clone-of-${choice.stage}`);
+  const handlers = join(clone, choice.handlers);
+  for (const made of [handlers, join(clone, 'infra')]) await mkdir(made, { recursive: true });
+  for (const name of ['core', 'node_modules', 'package.json']) await symlink(join(ROOT, name), join(clone, name));
+  const secrets = await createSecrets(cloud, server, choice);
+  // MiniStack runs functions on this machine's processor.
+  const architecture = process.arch === 'arm64' ? 'arm64' : 'x86_64';
+  // The rehearsal destroys the stack, and expects that nothing stays.
+  const monitored = { protect: 'off', alarms: 'on', dashboard: 'on', metricsByJobType: 'on' };
+  const settings = { architecture, ...monitored, ...secrets.context, handlers, ...choice.settings };
+  return { choice, clone, handlers, settings, wrongSecret: secrets.wrong };
+}
+
+function openDeployment({ cloud, server, folder }: SharedAccount, prepared: Clone, stages: object): Deployment {
+  const { clone, choice, handlers, wrongSecret } = prepared;
+  const { stage, databaseName } = choice;
+  const databaseUrl = Object.assign(new URL(server.url), { pathname: `/${databaseName}` }).href;
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   pool.on('error', () => undefined);
-  const secrets = await createSecrets(cloud, database);
-  const outputs = join(folder, 'outputs.json');
-  const deploy = ['deploy', STACK, '--require-approval=never', '--outputs-file', outputs];
-  const assembly = join(folder, 'cdk.out');
-  const app = ['--app', `${process.execPath} test/rehearsal/app.ts`, '--output', assembly];
-  const chosen = [...app, ...context({ ...secrets.context, handlers })];
+  const stack = `millrace-${stage}`;
+  const outputs = join(clone, 'outputs.json');
+  const deploy = ['deploy', stack, '--require-approval=never', '--outputs-file', outputs];
+  const assembly = join(clone, 'cdk.out');
+  // Options of a later command override the list, which `cdk.json` would contain.
+  const context = ['--context', `stage=${stage}`, '--context', `stages=${JSON.stringify(stages)}`];
+  const app = `${process.execPath} test/rehearsal/app.ts ${join(clone, 'infra')}`;
+  const chosen = ['--app', app, '--output', assembly, ...context];
   return {
-    cloud,
-    folder,
-    wrongSecret: secrets.wrong,
-    address: addressOf(database, 'millrace'),
+    ...{ cloud, folder, databaseUrl, wrongSecret, pool, address: addressOf(server, databaseName) },
     createDatabase: async (name) => {
       await pool.query(`create database ${name}`);
-      return { address: addressOf(database, name), handlers: () => handlersIn(new URL(`/${name}`, database.url)) };
+      return { address: addressOf(server, name), handlers: () => handlersIn(new URL(`/${name}`, server.url)) };
     },
     writeHandler: (file, source) => writeFile(join(handlers, file), source),
     removeHandler: (file) => rm(join(handlers, file)),
+    writeExtension: (source) => writeFile(join(clone, 'infra/extend.ts'), source),
     bootstrap: () => cdk(cloud, 'bootstrap', cloud.account),
     deploy: (...options) => cdk(cloud, ...deploy, ...chosen, ...options),
-    synthesise: () => cdk(cloud, 'synth', STACK, '--quiet', ...chosen),
+    synthesise: () => cdk(cloud, 'synth', stack, '--quiet', ...chosen),
     deploySynthesised: () => cdk(cloud, ...deploy, '--app', assembly),
-    diff: () => cdk(cloud, 'diff', STACK, '--fail', ...chosen),
-    destroy: () => cdk(cloud, 'destroy', STACK, '--force', ...chosen),
-    doctor: () => millrace(cloud, join(folder, 'clone'), database.url, 'doctor', '--stage', STAGE),
-    outputs: async () => JSON.parse(await readFile(outputs, 'utf8'))[STACK],
+    diff: () => cdk(cloud, 'diff', stack, '--fail', ...chosen),
+    destroy: () => cdk(cloud, 'destroy', stack, '--force', ...chosen),
+    doctor: () => millrace(cloud, clone, databaseUrl, 'doctor', '--stage', stage, '--handlers', handlers),
+    outputs: async () => JSON.parse(await readFile(outputs, 'utf8'))[stack],
     query: async <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) => {
       return (await pool.query<Row>(text, [...values])).rows;
     },
-    pool,
-    remove: async () => {
-      await pool.end();
-      await children.close();
-      cloud.close();
-      await rm(folder, { recursive: true, force: true });
-    },
+    remove: () => pool.end(),
   };
 }
 
@@ -112,46 +141,4 @@ async function handlersIn({ href }: URL): Promise<string[] | undefined> {
   } finally {
     await client.end();
   }
-}
-
-/** Makes a folder like that of a clone, so that handler files have the same imports as those of the product. */
-async function makeHandlersFolder(folder: string): Promise<string> {
-  const handlers = join(folder, 'clone', 'functions', 'handlers');
-  await mkdir(handlers, { recursive: true });
-  for (const name of ['core', 'node_modules', 'package.json']) {
-    await symlink(join(ROOT, name), join(folder, 'clone', name));
-  }
-  return handlers;
-}
-
-/** Creates the two secrets of an existing database, and a secret with a wrong password. */
-export async function createSecrets(cloud: Cloud, { url, port, ca }: SecureDatabase) {
-  const client = new SecretsManagerClient(cloud.client);
-  const create = async (Name: string, username: string, password: string): Promise<string> => {
-    const SecretString = JSON.stringify({ username, password });
-    return (await client.send(new CreateSecretCommand({ Name, SecretString }))).ARN ?? '';
-  };
-  const { username, password } = new URL(url);
-  const databaseOwnerSecret = await create('owner', username, password);
-  const databaseRuntimeSecret = await create('runtime', 'rehearsal_functions', 'password-of-functions');
-  const wrong = await create('wrong', username, `not ${password}`);
-  client.destroy();
-  const context = {
-    ...{ database: 'existing', databaseOwnerSecret, databaseRuntimeSecret },
-    ...{ databaseHost: '127.0.0.1', databasePort: String(port), databaseName: 'millrace', databaseCa: ca },
-  };
-  return { context, wrong };
-}
-
-/** Lists the stage with its settings, as `cdk.json` would: options of a later command override them. */
-function context(chosen: Readonly<Record<string, string>>): string[] {
-  // MiniStack runs functions on this machine's processor.
-  const architecture = process.arch === 'arm64' ? 'arm64' : 'x86_64';
-  // The rehearsal destroys the stack, and expects that nothing stays.
-  const monitored = { protect: 'off', alarms: 'on', dashboard: 'on', metricsByJobType: 'on' };
-  const settings = { architecture, ...monitored, ...chosen };
-  return Object.entries({ stage: STAGE, stages: JSON.stringify({ [STAGE]: settings }) }).flatMap(([name, value]) => [
-    '--context',
-    `${name}=${value}`,
-  ]);
 }

@@ -20,6 +20,34 @@ export function failing(): string {
   );
 }
 
+/** Returns the name of its function. */
+export function naming(jobType: string): string {
+  return handler(jobType, 'return { function: process.env.AWS_LAMBDA_FUNCTION_NAME };', "timeout: '60s',");
+}
+
+/** Writes its job id to the bucket of `EXTEND_WITH_BUCKET`, and returns its secret. */
+export function exporting(): string {
+  return handler(
+    'export_report',
+    `const address = [process.env.AWS_ENDPOINT_URL, process.env.EXPORTS, jobId].join('/');
+    const { ok } = await fetch(address, { method: 'PUT', body: jobId, signal });
+    return { ok, token: secrets.RATES_TOKEN };`,
+    "secrets: ['RATES_TOKEN'],",
+  );
+}
+
+/** A file `infra/extend.ts`. */
+export const EXTEND_WITH_BUCKET = `
+import { Bucket } from 'aws-cdk-lib/aws-s3';
+
+export default (millrace, stack) => {
+  const bucket = new Bucket(stack, 'Exports', { bucketName: 'exports-of-shop' });
+  const handler = millrace.handler('export_report');
+  bucket.grantPut(handler);
+  handler.function.lambda.addEnvironment('EXPORTS', bucket.bucketName);
+};
+`;
+
 function handler(jobType: string, body: string, options = ''): string {
   return `
 import { appendFileSync, existsSync } from 'node:fs';
@@ -36,8 +64,8 @@ export default defineHandler({
   payload: z.object({ until: z.string().optional(), ms: z.number().optional(), note: z.string().optional() }),
   concurrency: 4,
   ${options}
-  async run({ jobId, payload, signal }) {
-    void jobId, payload, signal;
+  async run({ jobId, payload, secrets, signal }) {
+    void jobId, payload, secrets, signal;
     ${body}
   },
 });

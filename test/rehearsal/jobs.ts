@@ -73,20 +73,30 @@ export async function postJob(deployment: Deployment, jobType: string, payload: 
   return String((await (await openApi(deployment))('/jobs', { job_type: jobType, payload })).id);
 }
 
-/** Returns a function that posts to the deployed API with a new key. The path names the API, as its domain is AWS. */
+/** Returns a function that posts to the deployed API with a new key. */
 export async function openApi(deployment: Deployment) {
   const { secret } = await createApiKey(deployment.pool, {
     name: crypto.randomUUID(),
     scopes: ['operator', 'producer'],
   });
-  const { ApiUrl } = await deployment.outputs();
-  const [id] = new URL(ApiUrl ?? '').hostname.split('.');
   return async (path: string, body: object): Promise<Record<string, unknown>> => {
-    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-    const url = `${deployment.cloud.endpoint}/_aws/execute-api/${id}/$default${path}`;
-    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+    const response = await post(deployment, path, body, secret);
     const text = await response.text();
     expect(response.ok, text).toBe(true);
     return JSON.parse(text);
   };
+}
+
+/** Posts to the deployed API with a key or a token, or without one. */
+export async function post(deployment: Deployment, path: string, body: object, secret?: string): Promise<Response> {
+  const authorization = secret === undefined ? undefined : { authorization: `Bearer ${secret}` };
+  const headers = { 'content-type': 'application/json', ...authorization };
+  return fetch((await apiAddress(deployment)) + path, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+/** Returns the address of the deployed API. Its path names the API, as its domain is AWS. */
+export async function apiAddress({ cloud, outputs }: Deployment): Promise<string> {
+  const { ApiUrl } = await outputs();
+  const [id] = new URL(ApiUrl ?? '').hostname.split('.');
+  return `${cloud.endpoint}/_aws/execute-api/${id}/$default`;
 }

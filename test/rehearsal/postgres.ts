@@ -8,9 +8,12 @@ import type { Children } from '../../local/processes/children.ts';
 
 const run = promisify(execFile);
 
-/** A Postgres with TLS, and the certificate of the authority that signed its certificate. */
+/** A Postgres with TLS, and the files of its certificate, which is valid for 127.0.0.1. */
 export interface SecureDatabase extends PostgresServer {
+  /** Certificate of the authority that signed `certificate`. */
   readonly ca: string;
+  readonly certificate: string;
+  readonly key: string;
 }
 
 export async function startSecureDatabase(children: Children, folder: string): Promise<SecureDatabase> {
@@ -19,7 +22,7 @@ export async function startSecureDatabase(children: Children, folder: string): P
   const owner = await chooseOwner(data);
   if (owner) await chown(key, owner.uid, owner.gid);
   const settings = { ssl: 'on', ssl_cert_file: certificate, ssl_key_file: key, fsync: 'off' };
-  return { ...(await startPostgres({ children, folder: data, settings })), ca };
+  return { ...(await startPostgres({ children, folder: data, settings })), ca, certificate, key };
 }
 
 async function makeCertificates(folder: string) {
