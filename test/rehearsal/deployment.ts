@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { cdk, millrace, type Result } from './commands.ts';
 import type { Cloud } from './ministack.ts';
+import type { SecureDatabase } from './postgres.ts';
 import { createSecrets, openSharedAccount, type SharedAccount } from './shared-account.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
