@@ -53,7 +53,8 @@ async function asOwner(connectionString: string, text: string): Promise<void> {
 }
 
 it('deploys two stages, with a folder of handlers and a database each, into one account', async () => {
-  await shop.bootstrap();
+  const bootstrapped = await shop.bootstrap();
+  expect(bootstrapped.code, bootstrapped.output).toBe(0);
 
   const first = await shop.deploy();
   const second = await mill.deploy();
