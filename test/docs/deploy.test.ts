@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import type { Context } from '../../core/settings/stage-list.ts';
 import { alarmsOf } from '../../infra/plan/alarms.ts';
 import { readSettings } from '../../infra/settings/settings.ts';
+import { usualOf } from '../../infra/settings/stage-settings.ts';
 import { inlineCode, ROOT, readDocument, tableBelow } from './documents.ts';
 
 const page = readDocument('docs/deploy.md');
@@ -30,7 +31,8 @@ it('docs/deploy.md lists every setting of the deployment, and no other', () => {
 it('docs/adopt.md lists only properties that the construct has', () => {
   const source = readFileSync(join(ROOT, 'infra/millrace.ts'), 'utf8');
   const [, defaults = ''] = /const DEFAULTS = \{\n(.*?)\n\} as const/s.exec(source) ?? [];
-  const known = ['handlers', ...[...defaults.matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name)];
+  const usual = ['handlers', 'protect', ...Object.keys(usualOf(true))];
+  const known = [...usual, ...[...defaults.matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name)];
 
   const rows = tableBelow(readDocument('docs/adopt.md'), 'Deploy it');
   const listed = rows.flatMap(([names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));

@@ -99,9 +99,9 @@ it('leaves a .gitignore that is a link, which git does not follow', async () => 
   await symlink('shared-ignores', join(folder, '.gitignore'));
 
   const { skipped } = await init(folder);
-  const said = skipped.find((line) => line.startsWith('.gitignore is a link'));
 
-  expect([said?.includes('.millrace/'), await read(folder, 'shared-ignores')]).toEqual([true, 'dist\n']);
+  expect(skipped.find((line) => line.startsWith('.gitignore is a link'))).toContain('.millrace/');
+  expect(await read(folder, 'shared-ignores')).toBe('dist\n');
 });
 
 /** What `pnpm add` writes into an empty folder. */
