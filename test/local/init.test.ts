@@ -86,8 +86,7 @@ it('overwrites nothing in an existing project, and says what to add by hand', as
     "cdk.json exists; to deploy, add to its app: import { Millrace } from 'millrace/cdk'; new Millrace(stack, 'Jobs', { stage: 'dev' })",
     'package.json has a script test; to run it under another name: node --test jobs/*.test.mjs',
   ]);
-  expect(await read(folder, 'jobs/say-hello.mjs')).toBe(given['jobs/say-hello.mjs']);
-  expect(await read(folder, 'cdk.json')).toBe(given['cdk.json']);
+  for (const name of ['jobs/say-hello.mjs', 'cdk.json'] as const) expect(await read(folder, name)).toBe(given[name]);
   expect(await read(folder, '.gitignore')).toBe('/node_modules\n.env\n.millrace/\ncdk.out/\n');
   const manifest = await read(folder, 'package.json');
   expect(manifest).toContain('\n    "name": "shop"');
