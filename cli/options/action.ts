@@ -30,7 +30,7 @@ export function withQuotes(text: string, example: string): string {
 /** Returns the error about an option `--payload`, which the API has, with the argument that has its meaning here. */
 export function withPayloadArgument(text: string): string {
   if (!/^error: unknown option '--payload['=]/.test(text)) return text;
-  return "error: unknown option '--payload': give the payload as JSON after the job type\n";
+  return "error: unknown option '--payload'; did you mean the argument [json]?\n";
 }
 
 /** Returns the examples below the options in a help text. */

@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { queueName } from '../../core/handler/naming.ts';
 import type { Context } from '../../core/settings/stage-list.ts';
 import { alarmsOf } from '../../infra/plan/alarms.ts';
 import { readSettings } from '../../infra/settings/settings.ts';
 import { usualOf } from '../../infra/settings/stage-settings.ts';
-import { inlineCode, ROOT, readDocument, tableBelow } from './documents.ts';
+import { inlineCode, ROOT, readDocument, section, tableBelow } from './documents.ts';
 
 const page = readDocument('docs/deploy.md');
 
@@ -82,4 +83,15 @@ it('docs/security.md names only tests and files that exist', () => {
 
   expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   expect(paths.length).toBeGreaterThan(10);
+});
+
+it('docs/deploy.md builds an image from the bundle that a synthesis writes', () => {
+  const { blocks } = section(page, 'A container image or a VPC for one handler');
+  const code = (language: string) => blocks.find((block) => block.language === language)?.code ?? '';
+
+  const name = queueName('prod', { jobType: 'render_page', routingKey: '' });
+
+  expect(code('sh')).toContain(`\n  cdk.out/bundles/${name}\n`);
+  expect(code('dockerfile')).toMatch(/^FROM public\.ecr\.aws\/lambda\/nodejs:24$/m);
+  expect(code('dockerfile')).toMatch(/^CMD \["index\.handler"\]$/m);
 });

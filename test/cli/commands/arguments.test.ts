@@ -37,5 +37,5 @@ it.each([
   const { code, stderr } = await runCli(args);
 
   expect(code).toBe(2);
-  expect(stderr).toContain("error: unknown option '--payload': give the payload as JSON after the job type\n");
+  expect(stderr).toContain("error: unknown option '--payload'; did you mean the argument [json]?\n");
 });
