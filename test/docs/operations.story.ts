@@ -18,7 +18,7 @@ const scenes: Readonly<Record<string, Scene>> = {
 
 /** Exit codes of commands that fail wherever the page runs them. */
 const ENDS: Readonly<Record<string, number>> = {
-  ...{ 'npx millrace doctor': 8, 'npx millrace migrate status': 1 },
+  'npx millrace migrate status': 1,
   // The page runs it while the function of the dispatcher is throttled.
   'npx millrace process': 1,
 };
@@ -37,6 +37,12 @@ afterAll(() => terminal?.close());
 it('the scenes provoke every symptom of the page', () => {
   expect(Object.keys(scenes).toSorted()).toEqual(symptoms.map(({ heading }) => heading).toSorted());
 });
+
+/** Returns the exit code that a command of the page has: that of doctor depends on what the page shows. */
+function endOf({ command, says }: Pick<(typeof symptoms)[number]['steps'][number], 'command' | 'says'>): number {
+  if (command === 'npx millrace doctor') return says.some((words) => words.startsWith('FAIL')) ? 8 : 0;
+  return ENDS[command] ?? 0;
+}
 
 /** Replaces the placeholders of the page by their current values. */
 function filled(text: string, stood: Stood): string {
@@ -57,7 +63,7 @@ it.each(symptoms)('the commands of the page name the cause: $heading', async ({ 
   }
 
   await scene.relieve(terminal, stood);
-  expect(answers).toEqual(steps.map(({ command }) => ({ command, code: ENDS[command] ?? 0, missing: [] })));
+  expect(answers).toEqual(steps.map((step) => ({ command: step.command, code: endOf(step), missing: [] })));
 });
 
 it('the page shows the output of every command', () => {

@@ -65,7 +65,7 @@ export async function openDeployedWorld(): Promise<DeployedWorld> {
 }
 
 /** Other functions, with their timeouts. */
-const OTHER_FUNCTIONS = { dispatcher: 150, 'dlq-mirror': 60, api: 29, migrate: 900, registry: 900 };
+const OTHER_FUNCTIONS = { dispatcher: 150, 'dlq-mirror': 60, api: 29, migrate: 840, registry: 840 };
 
 async function deployStage(
   { aws, sqs, db }: Omit<DeployedWorld, 'deploy' | 'close'>,
