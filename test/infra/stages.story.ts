@@ -121,7 +121,7 @@ describe('any other stage', async () => {
   it('rotates each secret by a function of AWS in its VPC, and not before the logins exist', () => {
     const schedules = ofType(deployed, 'AWS::SecretsManager::RotationSchedule');
     const attached = Object.keys(deployed.template.findResources('AWS::SecretsManager::SecretTargetAttachment'));
-    const [registry] = Object.keys(deployed.template.findResources('Custom::Trigger')).filter((id) =>
+    const [registry] = Object.keys(deployed.template.findResources('Custom::MillraceStep')).filter((id) =>
       /Registry/.test(id),
     );
 
