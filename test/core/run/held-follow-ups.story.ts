@@ -24,16 +24,19 @@ async function hold(statement: string) {
   return application;
 }
 
+type Watch = (query: Database['query']) => Database['query'];
+
+/** The database, with every statement that has its own transaction watched, whatever its limits. */
+function watched(db: Database, watch: Watch): Database {
+  return { ...db, query: watch(db.query), limited: (limits) => ({ query: watch(db.limited(limits).query) }) };
+}
+
 /** The engine's database, which calls `before` before each statement that stores successes with jobs. */
 function observed(before: () => void): Database {
-  const { db } = engine;
-  const observe =
-    (query: Database['query']): Database['query'] =>
-    (text, values) => {
-      if (text.includes('enqueue_follow_ups')) before();
-      return query(text, values);
-    };
-  return { ...db, query: observe(db.query), limited: (limits) => ({ query: observe(db.limited(limits).query) }) };
+  return watched(engine.db, (query) => (text, values) => {
+    if (text.includes('enqueue_follow_ups')) before();
+    return query(text, values);
+  });
 }
 
 const statuses = (ids: string[]) => Promise.all(ids.map(async (id) => (await engine.state(id)).status));
@@ -50,17 +53,17 @@ describe.each(Object.entries(HOLDS))('while a transaction %s', (_what, statement
       tries += 1;
       resolve();
     });
-    const query: Database['query'] = async (text, values) => {
-      const answer = await seen.query(text, values);
+    const db = watched(seen, (query) => async (text, values) => {
+      const answer = await query(text, values);
       if (text.includes('millrace.finish(') && triesBefore === undefined) {
         triesBefore = tries;
         await application.query('rollback');
       }
       return answer as never;
-    };
+    });
     engine.work = ({ jobId, enqueue }) => (jobId === last ? first : enqueue(report, {}, { uniqueKey: 'k' }));
 
-    await engine.run(records, { deps: { db: { ...seen, query }, time: quickTime }, remainingMs: () => 900_000 });
+    await engine.run(records, { deps: { db, time: quickTime }, remainingMs: () => 900_000 });
 
     expect(triesBefore).toBeLessThanOrEqual(3);
     expect(await statuses(ids)).toEqual(Array(10).fill('succeeded'));
