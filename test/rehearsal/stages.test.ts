@@ -142,7 +142,9 @@ it('keeps the login of a stage out of the database of the other', async () => {
 });
 
 it('refuses the database of another stage, and both stages continue', async () => {
-  const { code, output } = await shop.deploy('--context', 'databaseName=mill');
+  const moved = ['--context', 'databaseName=mill', '--context', `moveDatabase=${shop.address}`];
+
+  const { code, output } = await shop.deploy(...moved);
 
   expect(code).toBe(1);
   expect(output).toMatch(/this database belongs to the stage mill in the account \d+ and region us-east-1, and a depl/);
