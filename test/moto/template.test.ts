@@ -34,7 +34,9 @@ const handlers = await makeHandlersFolder();
 const moto = await startMoto(children, folder);
 const bootstrapping = moto.cdk('bootstrap', moto.account);
 bootstrapping.catch(() => undefined);
-const { app, stack } = await synthesise({ ...EXISTING, stage: STAGE, handlers });
+// moto has no protection of stacks; without it, the stage would have no monitoring by default.
+const monitored = { protect: 'off', alarms: 'on', dashboard: 'on', metricsByJobType: 'on' };
+const { app, stack } = await synthesise({ ...EXISTING, ...monitored, stage: STAGE, handlers });
 const assembly = app.synth().directory;
 const templateFile = join(assembly, stack.templateFile);
 const whole = JSON.parse(await readFile(templateFile, 'utf8')) as Template;
