@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
+import { compare } from './compare.ts';
 import { runLoad } from './load.ts';
 import { runOpenTestDatabase } from './open-test-database.ts';
-import { runBench } from './run-bench.ts';
-import { runSqs } from './sqs.ts';
+import { runSqs } from './sqs/sqs.ts';
 import { runStack } from './stack.ts';
 import { runSynth } from './synth.ts';
 
@@ -10,7 +10,8 @@ const { values } = parseArgs({
   allowNegative: true,
   options: {
     jobs: { type: 'string', default: '50000' },
-    runs: { type: 'string', default: '3' },
+    runs: { type: 'string', default: '5' },
+    batches: { type: 'string', default: '10,100,500' },
     peers: { type: 'boolean', default: true },
     pinned: { type: 'boolean', default: false },
     stack: { type: 'boolean', default: true },
@@ -32,7 +33,8 @@ if (values.sqs) {
 } else if (values.synth) {
   await runSynth({ handlers: positive('handlers', values.handlers), print });
 } else {
-  await runBench({ jobs, runs, peers: values.peers, pinned: values.pinned, print });
+  const batches = values.batches.split(',').map((text) => positive('batches', text));
+  await compare({ jobs, runs, batches, peers: values.peers, pinned: values.pinned, print });
   await runLoad(print);
   await runOpenTestDatabase(print);
   if (values.stack) await runStack({ jobs: Math.ceil(jobs * STACK_SHARE), singles: Math.min(SINGLES, jobs), print });

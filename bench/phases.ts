@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { claim } from '../core/jobs/claim.ts';
 import { confirmDispatch } from '../core/jobs/confirm.ts';
 import { settle } from '../core/jobs/settle.ts';
 import { start } from '../core/jobs/start.ts';
-import { type Cost, type Meter, sum } from './meter.ts';
-import { BATCH, CLAIM, checkSucceeded, connect, enqueue, IN_FLIGHT, prepare } from './millrace.ts';
+import { CLAIM, checkSucceeded, connect, enqueue, IN_FLIGHT, prepare } from './contenders/millrace.ts';
+import { type Cost, type Meter, sum } from './measures/meter.ts';
 
 export const PHASES = ['enqueue', 'claim', 'start', 'settle'] as const;
 export type PhaseCosts = Record<(typeof PHASES)[number], Cost>;
@@ -14,8 +15,8 @@ interface Claimed {
 }
 
 /** Measures the statements of the engine phase by phase, in slices of as many jobs as may be in flight. */
-export async function runPhases(url: string, meter: Meter, options: { jobs: number; handlers: number }) {
-  const { db, epoch } = await prepare(url);
+export async function runPhases(url: string, meter: Meter, options: { jobs: number; batch: number; handlers: number }) {
+  const { db, epoch } = await prepare(url, options.batch);
   const handlers = Array.from({ length: options.handlers }, () => connect(url));
   const enqueued = await meter.measure(() => enqueue(db, options.jobs));
   const costs: Record<'claim' | 'start' | 'settle', Cost[]> = { claim: [], start: [], settle: [] };
@@ -24,8 +25,9 @@ export async function runPhases(url: string, meter: Meter, options: { jobs: numb
     const claimed: Claimed[] = [];
     costs.claim.push(await meter.measure(() => claimAll(db, slice, claimed)));
     const work = (each: (own: (typeof handlers)[number], jobs: Claimed[]) => Promise<unknown>) =>
-      meter.measure(() => sideBySide(handlers, claimed, each));
-    const requestId = 'bench';
+      meter.measure(() => sideBySide(handlers, batchesOf(claimed, options.batch), each));
+    // As long as that of Lambda.
+    const requestId = randomUUID();
     costs.start.push(
       await work(async (own, jobs) => {
         const requests = jobs.map(({ id, claimNo }) => ({
@@ -65,18 +67,20 @@ async function claimAll(db: ReturnType<typeof connect>, jobs: number, claimed: C
 
 async function sideBySide<T>(
   lanes: readonly T[],
-  jobs: readonly Claimed[],
+  batches: readonly Claimed[][],
   each: (lane: T, jobs: Claimed[]) => Promise<unknown>,
 ) {
-  let next = 0;
+  const rest = batches.values();
   await Promise.all(
     lanes.map(async (lane) => {
-      while (next < jobs.length) {
-        const from = next;
-        next += BATCH;
-        await each(lane, jobs.slice(from, from + BATCH));
-      }
+      for (const jobs of rest) await each(lane, jobs);
     }),
+  );
+}
+
+function batchesOf(jobs: readonly Claimed[], size: number): Claimed[][] {
+  return Array.from({ length: Math.ceil(jobs.length / size) }, (_, place) =>
+    jobs.slice(place * size, (place + 1) * size),
   );
 }
 

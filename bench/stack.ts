@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../core/postgres/database.ts';
 import { openChildren } from '../local/processes/children.ts';
 import { openStack } from '../local/stack.ts';
-import { inBatches } from './contender.ts';
+import { inBatches } from './contenders/contender.ts';
 import noOp from './handlers/no-op.ts';
 import noOpWide from './handlers/no-op-wide.ts';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { readProcessStat } from './process-stat.ts';
+import { readProcessStat } from './measures/process-stat.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const SECRET = 'arn:aws:secretsmanager:eu-central-1:123456789012:secret';

@@ -10,6 +10,8 @@ export interface Cost {
   readonly commits: number;
   /** User and system time of the server, including its background processes. */
   readonly cpuMs: number;
+  /** User and system time of this process, which runs the job system. */
+  readonly nodeMs: number;
 }
 
 export interface Meter {
@@ -27,7 +29,13 @@ export async function openMeter({ url, pid }: { url: string; pid: number }): Pro
   await client.connect();
   const read = async () => {
     const { rows } = await client.query<{ wal: number; xid: number }>(READ_COUNTERS);
-    return { at: performance.now(), cpuMs: await cpuOf(pid), wal: rows[0]?.wal ?? 0, xid: rows[0]?.xid ?? 0 };
+    return {
+      at: performance.now(),
+      cpuMs: await cpuOf(pid),
+      nodeMs: ownMs(),
+      wal: rows[0]?.wal ?? 0,
+      xid: rows[0]?.xid ?? 0,
+    };
   };
   return {
     async measure(work) {
@@ -39,6 +47,7 @@ export async function openMeter({ url, pid }: { url: string; pid: number }): Pro
         walBytes: after.wal - before.wal,
         commits: after.xid - before.xid,
         cpuMs: after.cpuMs - before.cpuMs,
+        nodeMs: after.nodeMs - before.nodeMs,
       };
     },
     close: () => client.end(),
@@ -64,23 +73,29 @@ async function childrenOf(parent: number) {
   return stats.filter((stat) => stat !== undefined).filter((stat) => stat.parent === parent);
 }
 
+function ownMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+const FIELDS = ['seconds', 'walBytes', 'commits', 'cpuMs', 'nodeMs'] as const satisfies readonly (keyof Cost)[];
+
 export function sum(costs: readonly Cost[]): Cost {
-  const total = (of: (cost: Cost) => number) => costs.reduce((all, cost) => all + of(cost), 0);
-  return {
-    seconds: total(({ seconds }) => seconds),
-    walBytes: total(({ walBytes }) => walBytes),
-    commits: total(({ commits }) => commits),
-    cpuMs: total(({ cpuMs }) => cpuMs),
-  };
+  return combine(costs, (values) => values.reduce((all, value) => all + value, 0));
 }
 
 /** Returns the median of each number. */
 export function median(costs: readonly Cost[]): Cost {
-  const middle = (of: (cost: Cost) => number) => costs.map(of).sort((a, b) => a - b)[Math.floor(costs.length / 2)] ?? 0;
-  return {
-    seconds: middle(({ seconds }) => seconds),
-    walBytes: middle(({ walBytes }) => walBytes),
-    commits: middle(({ commits }) => commits),
-    cpuMs: middle(({ cpuMs }) => cpuMs),
-  };
+  return combine(costs, middle);
+}
+
+/** Returns the median of numbers. */
+export function middle(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function combine(costs: readonly Cost[], reduce: (values: readonly number[]) => number): Cost {
+  return Object.fromEntries(
+    FIELDS.map((field) => [field, reduce(costs.map((cost) => cost[field]))]),
+  ) as unknown as Cost;
 }

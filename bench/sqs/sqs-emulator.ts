@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type ProcessStat, readProcessStat } from './process-stat.ts';
+import { type ProcessStat, readProcessStat } from '../measures/process-stat.ts';
 
-const ROOT = join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '../..');
 
 export interface Emulator {
   readonly port: number;

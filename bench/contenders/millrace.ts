@@ -1,18 +1,18 @@
-import { type DispatchDeps, dispatch } from '../core/dispatch/dispatch.ts';
-import { defineHandler } from '../core/handler/handler.ts';
-import { openFloors } from '../core/jobs/claim-floors.ts';
-import { openLog } from '../core/log.ts';
-import { type Database, openDatabase } from '../core/postgres/database.ts';
-import { readEpoch } from '../core/postgres/epoch.ts';
-import { migrate } from '../core/postgres/migrate.ts';
-import { registerHandlers } from '../core/registry/register-handlers.ts';
-import type { BatchDeps } from '../core/run/batch.ts';
-import { runBatch } from '../core/run/run-batch.ts';
-import { systemTime } from '../core/time.ts';
+import { randomUUID } from 'node:crypto';
+import { type DispatchDeps, dispatch } from '../../core/dispatch/dispatch.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
+import { openFloors } from '../../core/jobs/claim-floors.ts';
+import { openLog } from '../../core/log.ts';
+import { type Database, openDatabase } from '../../core/postgres/database.ts';
+import { readEpoch } from '../../core/postgres/epoch.ts';
+import { migrate } from '../../core/postgres/migrate.ts';
+import { registerHandlers } from '../../core/registry/register-handlers.ts';
+import type { BatchDeps } from '../../core/run/batch.ts';
+import { runBatch } from '../../core/run/run-batch.ts';
+import { systemTime } from '../../core/time.ts';
 import { type Contender, inBatches, type OpenContender, RunCount } from './contender.ts';
 import { HandOver } from './hand-over.ts';
 
-export const BATCH = 100;
 export const CLAIM = 1000;
 export const IN_FLIGHT = 10_000;
 const QUEUE_URL = 'bench';
@@ -30,14 +30,14 @@ export function connect(connectionString: string): Database {
 }
 
 /** Migrates a database and registers one handler, which counts its runs in `ran`. */
-export async function prepare(connectionString: string, ran = new RunCount()) {
+export async function prepare(connectionString: string, batch: number, ran = new RunCount()) {
   await migrate({ connectionString, log });
   const definition = defineHandler({
     jobType: 'no_op',
     payload: { '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value }) } },
-    batch: { size: BATCH, window: 1 },
-    // With 50 concurrent batches, the limit of jobs in flight starts at its maximum.
-    concurrency: IN_FLIGHT / BATCH / 2,
+    batch: { size: batch, window: 1 },
+    // So the limit of jobs in flight starts at its maximum.
+    concurrency: IN_FLIGHT / batch / 2,
     maxInFlight: IN_FLIGHT,
     run: async ({ jobId }) => {
       ran.add(jobId);
@@ -65,23 +65,21 @@ export async function checkSucceeded(db: Database, jobs: number): Promise<void> 
   }
 }
 
-/** One dispatcher and `handlers` handlers, each with a connection, and a queue in memory instead of SQS. */
-export function millrace(handlers: number): Contender {
+/** One dispatcher and `lanes` handlers, each with a connection, and a queue in memory instead of SQS. */
+export function millrace(batch: number, lanes: number): Contender {
   return {
-    name: `millrace (batch ${BATCH}, ${handlers} handlers)`,
-    shortName: `millrace ${handlers}`,
-    peer: false,
+    ...{ system: 'millrace', batch, lanes },
     async open(connectionString): Promise<OpenContender> {
       const ran = new RunCount();
-      const { db, definition } = await prepare(connectionString, ran);
-      const connections = Array.from({ length: handlers }, () => connect(connectionString));
+      const { db, definition } = await prepare(connectionString, batch, ran);
+      const connections = Array.from({ length: lanes }, () => connect(connectionString));
       const queue = new HandOver();
       const deps = { definition, queueUrl: QUEUE_URL, queues: queue, time: systemTime, log, random: Math.random };
       return {
         enqueue: (jobs) => enqueue(db, jobs),
         async drain(jobs) {
           queue.expect(jobs);
-          const runs = connections.map((own) => handle({ ...deps, db: own, exit: () => undefined }, queue));
+          const runs = connections.map((own) => handle({ ...deps, db: own, exit: () => undefined }, queue, batch));
           await Promise.all([
             send({ db, queues: queue, log, random: Math.random, floors: openFloors(systemTime) }, jobs),
             ...runs,
@@ -107,11 +105,11 @@ async function send(deps: DispatchDeps, jobs: number): Promise<void> {
   }
 }
 
-async function handle(deps: BatchDeps, queue: HandOver): Promise<void> {
-  for (let number = 1; ; number++) {
-    const records = await queue.take(BATCH);
+async function handle(deps: BatchDeps, queue: HandOver, batch: number): Promise<void> {
+  for (;;) {
+    const records = await queue.take(batch);
     if (records.length === 0) return;
-    const invocation = { awsRequestId: `${number}`, getRemainingTimeInMillis: () => 900_000 };
+    const invocation = { awsRequestId: randomUUID(), getRemainingTimeInMillis: () => 900_000 };
     const { batchItemFailures } = await runBatch(deps, { Records: records }, invocation);
     if (batchItemFailures.length > 0)
       throw new Error(`millrace: ${batchItemFailures.length} messages were not handled`);

@@ -1,10 +1,10 @@
 /** A job system under measurement. */
 export interface Contender {
-  readonly name: string;
-  /** Name in comparisons, such as `pg-boss 4`. */
-  readonly shortName: string;
-  /** Whether it is another product, with which Millrace is compared. */
-  readonly peer: boolean;
+  readonly system: 'millrace' | 'pg-boss' | 'graphile-worker' | 'floor';
+  /** Jobs that one statement takes and that one finishes; undefined for one at a time. */
+  readonly batch: number | undefined;
+  /** How many take jobs at the same time, each with a connection. */
+  readonly lanes: number;
   /** Installs the job system into an empty database. */
   open(url: string): Promise<OpenContender>;
 }
@@ -18,6 +18,11 @@ export interface OpenContender {
   /** Throws unless each job ran once and succeeded. */
   check(jobs: number): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Returns the name in a report, such as `pg-boss, batch 100, 4 at once`. */
+export function nameOf({ system, batch, lanes }: Contender): string {
+  return `${system}, ${batch === undefined ? 'one by one' : `batch ${batch}`}, ${lanes} at once`;
 }
 
 const ENQUEUE_BATCH = 1000;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Outgoing, Queues, SendVerdict } from '../core/aws/queues.ts';
-import type { SqsRecord } from '../core/run/sqs-event.ts';
+import type { Outgoing, Queues, SendVerdict } from '../../core/aws/queues.ts';
+import type { SqsRecord } from '../../core/run/sqs-event.ts';
 
 /** A queue in memory instead of SQS: hands sent messages to the next caller of `take`. */
 export class HandOver implements Queues {

@@ -6,10 +6,11 @@ const COUNT_JOBS = 'select count(*)::integer as jobs from graphile_worker.jobs';
 const CONCURRENCY = 24;
 
 /** Configured as on its performance page ("with batching"), but in one process, for machines with few cores. */
-export const graphileWorker: Contender = {
-  name: 'graphile-worker (batched)',
-  shortName: 'graphile-worker',
-  peer: true,
+const BATCHED = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
+
+/** Takes and finishes many jobs at once, or each by itself, which is its default. */
+export const graphileWorkers: readonly Contender[] = [true, false].map((isBatched) => ({
+  ...{ system: 'graphile-worker', batch: isBatched ? BATCHED.localQueue.size : undefined, lanes: CONCURRENCY },
   async open(connectionString) {
     const logger = new Logger(() => () => undefined);
     const pgPool = new pg.Pool({ connectionString, max: CONCURRENCY + 1 });
@@ -24,13 +25,7 @@ export const graphileWorker: Contender = {
       async drain(jobs) {
         const { promise: done, resolve } = Promise.withResolvers<void>();
         const preset = {
-          worker: {
-            concurrentJobs: CONCURRENCY,
-            localQueue: { size: 500 },
-            completeJobBatchDelay: 0,
-            failJobBatchDelay: 0,
-            logger,
-          },
+          worker: { concurrentJobs: CONCURRENCY, logger, ...(isBatched && BATCHED) },
         };
         const noOp = async (payload: unknown) => {
           if (ran.add((payload as { id: number }).id) === jobs) resolve();
@@ -49,4 +44,4 @@ export const graphileWorker: Contender = {
       },
     };
   },
-};
+}));

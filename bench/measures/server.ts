@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { startPostgres } from '../local/postgres/postgres.ts';
-import { openChildren } from '../local/processes/children.ts';
+import { startPostgres } from '../../local/postgres/postgres.ts';
+import { openChildren } from '../../local/processes/children.ts';
 
 export interface BenchServer {
   readonly url: string;
@@ -13,6 +13,8 @@ export interface BenchServer {
   /** Creates an empty database after a checkpoint, and returns its URL. */
   createDatabase(name: string): Promise<string>;
   dropDatabase(name: string): Promise<void>;
+  /** Returns how many dead rows its tables have. Call it when the connections of the job system have ended. */
+  countDeadTuples(url: string): Promise<number>;
   /** Opens a transaction with a snapshot in that database, and returns a function that ends it. */
   pinSnapshot(url: string): Promise<() => Promise<void>>;
   stop(): Promise<void>;
@@ -23,6 +25,7 @@ export const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
 
 const CHECKPOINT = 'checkpoint';
 const COUNT_CONNECTIONS = 'select count(*)::integer as connections from pg_stat_activity where datname = $1';
+const COUNT_DEAD = 'select coalesce(sum(n_dead_tup), 0)::integer as dead from pg_stat_user_tables';
 const CONNECTIONS_END_WITHIN_MS = 5_000;
 const POLL_MS = 20;
 
@@ -56,6 +59,7 @@ export async function startServer(): Promise<BenchServer> {
         await admin.query(`drop database ${pg.escapeIdentifier(name)} with (force)`);
       },
       pinSnapshot,
+      countDeadTuples,
       async stop() {
         await admin.end();
         await server.stop();
@@ -73,6 +77,14 @@ async function pinSnapshot(connectionString: string): Promise<() => Promise<void
   await client.connect();
   await client.query('begin isolation level repeatable read; select 1');
   return () => client.end();
+}
+
+async function countDeadTuples(connectionString: string): Promise<number> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  const { rows } = await client.query<{ dead: number }>(COUNT_DEAD);
+  await client.end();
+  return rows[0]?.dead ?? 0;
 }
 
 /** Waits for the connections of pools, which report their end a moment before the server notices it. */

@@ -4,23 +4,20 @@ import { type Contender, inBatches, RunCount } from './contender.ts';
 
 const COUNT_COMPLETED = `select count(*)::integer as jobs from pgboss.job where state = 'completed'`;
 const QUEUE = 'no_op';
-const BATCH = 500;
 
 /** Calls fetch and complete of pg-boss in a loop, without the pauses of its polling workers; supervision is off. */
-export function pgBoss(fetchers: number): Contender {
+export function pgBoss(batch: number, lanes: number): Contender {
   return {
-    name: `pg-boss (batch ${BATCH}, ${fetchers} fetchers)`,
-    shortName: `pg-boss ${fetchers}`,
-    peer: true,
+    ...{ system: 'pg-boss', batch, lanes },
     async open(connectionString) {
-      const boss = new PgBoss({ connectionString, max: fetchers, supervise: false, schedule: false });
+      const boss = new PgBoss({ connectionString, max: lanes, supervise: false, schedule: false });
       boss.on('error', (error) => console.error(error));
       await boss.start();
       await boss.createQueue(QUEUE);
       const ran = new RunCount();
       const drainOne = async () => {
         for (;;) {
-          const jobs = await boss.fetch<{ id: number }>(QUEUE, { batchSize: BATCH });
+          const jobs = await boss.fetch<{ id: number }>(QUEUE, { batchSize: batch });
           if (jobs.length === 0) return;
           for (const { data } of jobs) ran.add(data.id);
           await boss.complete(
@@ -38,7 +35,7 @@ export function pgBoss(fetchers: number): Contender {
             ),
           ),
         drain: async () => {
-          await Promise.all(Array.from({ length: fetchers }, drainOne));
+          await Promise.all(Array.from({ length: lanes }, drainOne));
         },
         async check(jobs) {
           const client = new pg.Client({ connectionString });
