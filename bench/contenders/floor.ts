@@ -2,7 +2,8 @@ import pg from 'pg';
 import { type Contender, inBatches, RunCount } from './contender.ts';
 
 const CREATE = `
-  create table jobs (id bigint generated always as identity primary key, payload jsonb not null, taken_until timestamptz);
+  create table jobs (
+    id bigint generated always as identity primary key, payload jsonb not null, taken_until timestamptz);
   create table history (id bigint primary key, payload jsonb not null, finished_at timestamptz not null)`;
 const ENQUEUE = 'insert into jobs (payload) select value from jsonb_array_elements($1)';
 const TAKE = `

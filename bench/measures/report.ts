@@ -11,7 +11,7 @@ export interface Measured {
 }
 
 const COST_HEADS = ['jobs/s', 'CPU ms/job', 'Node ms/job', 'WAL B/job', 'commits/job'];
-const LABEL_WIDTH = 40;
+const LABEL_WIDTH = 46;
 const WIDTH = 13;
 
 /** Formats one line per contender: jobs per second, and the cost of a job. */
