@@ -36,7 +36,6 @@ interface World {
 }
 
 const LANES = [4, 8];
-const DATABASE = 'millrace_bench';
 
 function contendersOf({ batches, peers }: CompareOptions): Contender[] {
   const forEach = (of: (batch: number, lanes: number) => Contender) =>
@@ -58,7 +57,7 @@ export async function compare(options: CompareOptions): Promise<void> {
       for (const [contender, list] of samples) list.push(await measure({ server, meter }, options, contender));
       for (const [batch, list] of phases) {
         const work = (url: string) => runPhases(url, meter, { jobs, batch, handlers: 4 });
-        list.push(await onFreshDatabase(server, work));
+        list.push(await server.onFreshDatabase(work));
       }
     }
     print(report(samples, options));
@@ -84,7 +83,7 @@ async function measure(
   { jobs, pinned }: CompareOptions,
   contender: Contender,
 ): Promise<Sample> {
-  return onFreshDatabase(server, async (url) => {
+  return server.onFreshDatabase(async (url) => {
     const system = await contender.open(url);
     const release = pinned ? await server.pinSnapshot(url) : undefined;
     let costs: Omit<Sample, 'deadTuples'>;
@@ -99,15 +98,6 @@ async function measure(
     }
     return { ...costs, deadTuples: await server.countDeadTuples(url) };
   });
-}
-
-async function onFreshDatabase<T>(server: BenchServer, work: (url: string) => Promise<T>): Promise<T> {
-  const url = await server.createDatabase(DATABASE);
-  try {
-    return await work(url);
-  } finally {
-    await server.dropDatabase(DATABASE);
-  }
 }
 
 function report(samples: ReadonlyMap<Contender, readonly Sample[]>, { jobs, batches }: CompareOptions): string {

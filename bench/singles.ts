@@ -10,7 +10,6 @@ export interface SinglesOptions {
 }
 
 const CONNECTIONS = [1, 8, 32];
-const DATABASE = 'millrace_bench';
 /** Jobs that are not measured: connections open, and plans are cached. */
 const WARM_UP = 500;
 
@@ -30,12 +29,16 @@ export async function compareSingles(
   const costs = new Map<string, Cost[]>(cases.map(({ name }) => [name, []]));
   for (let run = 0; run < runs; run++) {
     for (const { name, open, connections } of cases) {
-      const url = await server.createDatabase(DATABASE);
-      const producers = await open(url, connections);
-      await sendAll(producers, WARM_UP, connections);
-      costs.get(name)?.push(await meter.measure(() => sendAll(producers, jobs, connections)));
-      await producers.close();
-      await server.dropDatabase(DATABASE);
+      const cost = await server.onFreshDatabase(async (url) => {
+        const producers = await open(url, connections);
+        try {
+          await sendAll(producers, WARM_UP, connections);
+          return await meter.measure(() => sendAll(producers, jobs, connections));
+        } finally {
+          await producers.close();
+        }
+      });
+      costs.get(name)?.push(cost);
     }
   }
   print(

@@ -1,5 +1,5 @@
-import pg from 'pg';
 import { type Contender, inBatches, RunCount } from './contender.ts';
+import { openPool } from './pool.ts';
 
 const CREATE = `
   create table jobs (
@@ -21,7 +21,7 @@ export function floor(batch: number, lanes: number): Contender {
   return {
     ...{ system: 'floor', batch, lanes },
     async open(connectionString) {
-      const pool = new pg.Pool({ connectionString, max: lanes });
+      const pool = openPool(connectionString, lanes);
       await pool.query(CREATE);
       const ran = new RunCount();
       const drainOne = async () => {

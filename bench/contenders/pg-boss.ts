@@ -3,17 +3,27 @@ import { PgBoss } from 'pg-boss';
 import { type Contender, inBatches, RunCount } from './contender.ts';
 
 const COUNT_COMPLETED = `select count(*)::integer as jobs from pgboss.job where state = 'completed'`;
-const QUEUE = 'no_op';
+export const QUEUE = 'no_op';
+
+/** Installs its schema and a queue. It runs no upkeep of its own. */
+export async function openBoss(connectionString: string, max: number): Promise<PgBoss> {
+  const boss = new PgBoss({ connectionString, max, supervise: false, schedule: false });
+  boss.on('error', (error) => console.error(error));
+  await boss.start();
+  await boss.createQueue(QUEUE);
+  return boss;
+}
+
+export function closeBoss(boss: PgBoss): Promise<void> {
+  return boss.stop({ graceful: false, close: true });
+}
 
 /** Calls fetch and complete of pg-boss in a loop, without the pauses of its polling workers; supervision is off. */
 export function pgBoss(batch: number, lanes: number): Contender {
   return {
     ...{ system: 'pg-boss', batch, lanes },
     async open(connectionString) {
-      const boss = new PgBoss({ connectionString, max: lanes, supervise: false, schedule: false });
-      boss.on('error', (error) => console.error(error));
-      await boss.start();
-      await boss.createQueue(QUEUE);
+      const boss = await openBoss(connectionString, lanes);
       const ran = new RunCount();
       const drainOne = async () => {
         for (;;) {
@@ -44,7 +54,7 @@ export function pgBoss(batch: number, lanes: number): Contender {
           await client.end();
           if (!ran.ranOnce(jobs) || rows[0]?.jobs !== jobs) throw new Error('pg-boss: not every job ran once');
         },
-        close: () => boss.stop({ graceful: false, close: true }),
+        close: () => closeBoss(boss),
       };
     },
   };

@@ -10,9 +10,8 @@ export interface BenchServer {
   readonly url: string;
   readonly pid: number;
   readonly version: string;
-  /** Creates an empty database after a checkpoint, and returns its URL. */
-  createDatabase(name: string): Promise<string>;
-  dropDatabase(name: string): Promise<void>;
+  /** Runs `work` with the URL of an empty database, created after a checkpoint, and drops the database. */
+  onFreshDatabase<T>(work: (url: string) => Promise<T>): Promise<T>;
   /** Returns how many dead rows its tables have. Call it when the connections of the job system have ended. */
   countDeadTuples(url: string): Promise<number>;
   /** Opens a transaction with a snapshot in that database, and returns a function that ends it. */
@@ -23,6 +22,7 @@ export interface BenchServer {
 /** Durable, as by default. The WAL is large enough that no checkpoint starts during a measurement. */
 export const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
 
+const DATABASE = 'millrace_bench';
 const CHECKPOINT = 'checkpoint';
 const COUNT_CONNECTIONS = 'select count(*)::integer as connections from pg_stat_activity where datname = $1';
 const COUNT_DEAD = 'select coalesce(sum(n_dead_tup), 0)::integer as dead from pg_stat_user_tables';
@@ -47,16 +47,15 @@ export async function startServer(): Promise<BenchServer> {
       url: server.url,
       pid: server.pid,
       version: server.version,
-      async createDatabase(name) {
-        await admin.query(`create database ${pg.escapeIdentifier(name)}`);
+      async onFreshDatabase(work) {
+        await admin.query(`create database ${DATABASE}`);
         await admin.query(CHECKPOINT);
-        const url = new URL(server.url);
-        url.pathname = `/${name}`;
-        return url.href;
-      },
-      async dropDatabase(name) {
-        await waitForConnections(admin, name);
-        await admin.query(`drop database ${pg.escapeIdentifier(name)} with (force)`);
+        try {
+          return await work(new URL(`/${DATABASE}`, server.url).href);
+        } finally {
+          await waitForConnections(admin, DATABASE);
+          await admin.query(`drop database ${DATABASE} with (force)`);
+        }
       },
       pinSnapshot,
       countDeadTuples,
