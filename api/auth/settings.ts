@@ -66,8 +66,9 @@ function toMode(word: string): Mode {
 function readNone(): Authenticate {
   const name = 'MILLRACE_API_URL';
   const expected = `a loopback address of the API, because ${AUTH}=none`;
-  const url = toUrl(name, expected, setting(name, expected));
-  if (!isLoopback(url.hostname)) throw new SettingError(name, expected, url.href);
+  const text = setting(name, expected);
+  const url = URL.parse(text);
+  if (url === null || !isLoopback(url.hostname)) throw new SettingError(name, expected, url?.href ?? text);
   return loopbackAuthentication();
 }
 
@@ -82,12 +83,6 @@ function readIamRules(): IamRule[] {
       throw new SettingError(IAM_RULES, `scopes or roles for ${pattern}`, JSON.stringify(words));
     return { pattern, scopes };
   });
-}
-
-function toUrl(name: string, expected: string, text: string): URL {
-  const url = URL.parse(text);
-  if (url === null) throw new SettingError(name, expected, text);
-  return url;
 }
 
 function parseObject(name: string, expected: string, text: string): object {
