@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { openUnruly } from '../../support/unruly-engine.ts';
 import { STEPS } from '../../support/unruly-life.ts';
+import { withQuery } from '../../support/with-query.ts';
 import { fanOut, look, merge } from './family.ts';
 
 const engine = await openDatabaseEngine({ maxAttempts: 2 });
@@ -48,16 +49,14 @@ it.each([1, 2, 3, 4, 5, 6].flatMap((at) => [false, true].map((done) => [at, done
       return enqueueChildren(children, { onAllFinished: { handler: merge, payload: {} } });
     };
     let statements = 0;
-    const query: typeof engine.db.query = async (text, values) => {
+    const db = withQuery(engine.db, async (text, values) => {
       if (++statements === at && !done) throw new Error('terminating connection');
       const answer = await engine.db.query(text, values);
       if (statements === at) throw new Error('terminating connection');
-      return answer as never;
-    };
-    const limited = () => ({ query });
+      return answer;
+    });
     let remaining = 60_000;
-    const deps = { db: { ...engine.db, query, limited } };
-    await engine.run(records, { deps, remainingMs: () => (remaining -= 5_000) }).catch(() => undefined);
+    await engine.run(records, { deps: { db }, remainingMs: () => (remaining -= 5_000) }).catch(() => undefined);
 
     for (let round = 0; round < 20; round++) {
       await engine.advance(400);
