@@ -118,6 +118,26 @@ export function serviceAddress(service: 'SQS' | 'LAMBDA') {
 }
 
 /**
+ * Returns the database and the login that IAM authenticates; undefined when the process uses a secret or `DATABASE_URL`.
+ * @throws SettingError when a part of the address is missing.
+ */
+export function databaseUser() {
+  const user = optionalSetting('MILLRACE_DATABASE_USER');
+  if (user === undefined) return undefined;
+  return {
+    user,
+    host: setting('MILLRACE_DATABASE_HOST', 'the host name of the database, as RDS states it'),
+    port: wholeSetting('MILLRACE_DATABASE_PORT', 5432, [1, 65_535]),
+    database: setting('MILLRACE_DATABASE_NAME', 'the name of the database'),
+    caFile: databaseAuthorities(),
+  };
+}
+
+function databaseAuthorities(): string {
+  return setting('MILLRACE_DATABASE_CA', 'the path of a PEM file with the certificate authorities of the database');
+}
+
+/**
  * Returns the Secrets Manager secret that contains the database login; undefined when the process uses `DATABASE_URL`.
  * @throws SettingError when the setting for its certificates is missing.
  */
@@ -129,6 +149,6 @@ export function databaseSecret() {
     host: optionalSetting('MILLRACE_DATABASE_HOST'),
     port: optionalSetting('MILLRACE_DATABASE_PORT'),
     database: optionalSetting('MILLRACE_DATABASE_NAME'),
-    caFile: setting('MILLRACE_DATABASE_CA', 'the path of a PEM file with the certificate authorities of the database'),
+    caFile: databaseAuthorities(),
   };
 }

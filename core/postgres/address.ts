@@ -4,6 +4,7 @@ import tls, { type ConnectionOptions, type PeerCertificate } from 'node:tls';
 import { SettingError } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 import { ownFile } from '../own-files.ts';
+import type { Password } from './queryable.ts';
 
 /** All parameters of a connection: pg would read a missing parameter from the environment. */
 export interface Server {
@@ -12,7 +13,7 @@ export interface Server {
   readonly port: number;
   readonly user: string;
   /** Empty for a connection without a password. */
-  readonly password: string;
+  readonly password: Password;
   readonly database: string;
   /** False for a connection without TLS. */
   readonly ssl: false | ConnectionOptions;
@@ -32,7 +33,7 @@ type Mode = (typeof MODES)[number];
 /** An address with a value for everything that it omits. */
 export interface ParsedAddress {
   /** The connection without TLS. */
-  readonly plain: Server;
+  readonly plain: Server & { readonly password: string };
   readonly mode: Mode;
   /** The parameters after `?`. */
   readonly given: URLSearchParams;
@@ -69,7 +70,7 @@ export function parseAddress(connectionString: string): ParsedAddress {
   if (given.has('hostaddr')) throw new SettingError('hostaddr', 'no such parameter (use host)', given.get('hostaddr'));
   const host = given.get('host') || decode(url.hostname.replace(/^\[(.+)\]$/, '$1')) || 'localhost';
   const user = given.get('user') || decode(url.username) || userInfo().username;
-  const plain: Server = {
+  const plain: ParsedAddress['plain'] = {
     ...{ host, user, port: portOf(given.get('port') || url.port) },
     password: given.get('password') || decode(url.password),
     database: decode(url.pathname.slice(1)) || given.get('dbname') || user,

@@ -1,17 +1,26 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { databaseSecret, databaseUrl } from '../config.ts';
+import { openDatabaseTokens } from '../aws/database-token.ts';
+import { databaseSecret, databaseUrl, databaseUser } from '../config.ts';
 import { SettingError } from '../errors.ts';
 import { type Database, openDatabase } from './database.ts';
 import type { DatabaseOptions } from './pool.ts';
 import type { Address } from './queryable.ts';
-import { secretLogin } from './secrets.ts';
+import { secretLogin, tokenLogin } from './secrets.ts';
 
-/** Returns the address of the database from the environment: a secret, which is read at the first use, or a URL. */
+/**
+ * Returns the address of the database from the environment: a secret, which is read at the first use, a user that IAM
+ * authenticates, or a URL.
+ */
 export function configuredAddress(): Address {
   const secret = databaseSecret();
-  if (secret === undefined) return { connectionString: databaseUrl() };
-  const { caFile, ...rest } = secret;
-  return { login: secretLogin({ ...rest, ca: readCertificates(caFile) }) };
+  if (secret !== undefined) {
+    const { caFile, ...rest } = secret;
+    return { login: secretLogin({ ...rest, ca: readCertificates(caFile) }) };
+  }
+  const login = databaseUser();
+  if (login === undefined) return { connectionString: databaseUrl() };
+  const { caFile, ...rest } = login;
+  return { login: tokenLogin({ ...rest, ca: readCertificates(caFile) }, openDatabaseTokens(rest)) };
 }
 
 /** Opens the database of this process. */

@@ -26,7 +26,7 @@ interface Driver {
   readonly connection: NodeJS.EventEmitter & { readonly stream: { destroy(): void } };
   readonly connectionParameters: Record<string, unknown>;
   binary: boolean;
-  password: string;
+  password: pg.ClientConfig['password'];
 }
 
 const Client: typeof pg.Client = ClientOfDriver;
@@ -42,7 +42,7 @@ class OwnClient extends Client {
     for (const name of FILLED) driver.connectionParameters[name] = config[name as keyof pg.ClientConfig];
     driver.binary = false;
     // If the password is missing, pg reads PGPASSWORD or a password file.
-    driver.password = String(config.password ?? '');
+    driver.password = typeof config.password === 'function' ? config.password : String(config.password ?? '');
     this.on('error', () => undefined);
     // pg-pool forgets a client that fails at its login, and the server would wait a minute for its password.
     driver.connection.on('error', () => driver.connection.stream.destroy());

@@ -1,5 +1,6 @@
 import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
+import { RegistryError, SettingError } from '../errors.ts';
 import type { Database, Queryable } from './database.ts';
 import { errorCode } from './statement-errors.ts';
 
@@ -11,7 +12,17 @@ const WRITE_LOGIN = `
   select format(case when exists (select from pg_catalog.pg_roles where rolname = $1)
                   then 'alter role %I login password %L' else 'create role %I login password %L' end,
                 $1::text, $2::text) as statement`;
+const WRITE_TOKEN_LOGIN = `
+  select format(case when exists (select from pg_catalog.pg_roles where rolname = $1)
+                  then 'alter role %I login' else 'create role %I login' end, $1::text) as statement`;
 const WRITE_GRANT = `select format('grant %I to %I', $1::text, $2::text) as statement`;
+const WRITE_REVOKE = `select format('revoke %I from %I', $1::text, $2::text) as statement`;
+/** The role by which RDS and Aurora know the logins that IAM authenticates. */
+const IAM_ROLE = 'rds_iam';
+const FIND_IAM = `
+  select exists (select from pg_catalog.pg_roles l
+                   where l.rolname = $2 and pg_catalog.pg_has_role(l.oid, r.oid, 'member')) as member
+    from pg_catalog.pg_roles r where r.rolname = $1`;
 // A frozen function cannot close its connection, which would otherwise stay open until Lambda ends its environment. The
 // other limits are those of core/postgres/transaction.ts, for statements that something else sends with this login.
 // While the server sends rows to a client that reads nothing, only `tcp_user_timeout` ends the transaction.
@@ -27,19 +38,58 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 const ITERATIONS = 4096;
 const derive = promisify(pbkdf2);
 
+/** A login, and the role of which it is a member. */
+export interface WantedLogin {
+  readonly name: string;
+  /** Missing for a login that IAM authenticates. */
+  readonly password?: string;
+  readonly role: DatabaseRole;
+}
+
 /**
  * Creates a login or changes its password, and makes it a member of a role. Requires CREATEROLE. The password of a
  * login that this user may not alter stays unchanged.
+ * @throws SettingError if IAM should authenticate the login on a server that is neither RDS nor Aurora
+ * @throws RegistryError if this user may not change how RDS authenticates the login
  */
-export async function ensureLogin(
-  db: Database,
-  { name, password, role }: { name: string; password: string; role: DatabaseRole },
-): Promise<void> {
+export async function ensureLogin(db: Database, { name, password, role }: WantedLogin): Promise<void> {
   const run = (text: string, values: readonly string[]) => db.transaction((tx) => runWritten(tx, text, values));
-  const verifier = await verifierOf(password);
-  await ifAllowed(run(WRITE_LOGIN, [name, verifier]));
-  if (role === 'millrace_runtime') await ifAllowed(run(WRITE_LIMITS, [name]));
+  if (password === undefined) {
+    if ((await isOfIam(db, name)) === undefined) throw noIam();
+    await ifAllowed(run(WRITE_TOKEN_LOGIN, [name]));
+  } else {
+    await ifAllowed(run(WRITE_LOGIN, [name, await verifierOf(password)]));
+  }
+  if (role === 'millrace_runtime') {
+    await ifAllowed(run(WRITE_LIMITS, [name]));
+    await chooseIam(db, name, password === undefined);
+  }
   await run(WRITE_GRANT, [role, name]);
+}
+
+/** RDS refuses the password of a login that is a member of its role for IAM. */
+async function chooseIam(db: Database, name: string, wanted: boolean): Promise<void> {
+  const is = await isOfIam(db, name);
+  if (is === undefined || is === wanted) return;
+  const text = wanted ? WRITE_GRANT : WRITE_REVOKE;
+  await ifAllowed(db.transaction((tx) => runWritten(tx, text, [IAM_ROLE, name])));
+  // Postgres only warns if another user has granted the role that it should revoke.
+  if ((await isOfIam(db, name)) === wanted) return;
+  const statement = wanted ? `grant ${IAM_ROLE} to ${name}` : `revoke ${IAM_ROLE} from ${name}`;
+  throw new RegistryError(
+    `the owner's login may not change how RDS authenticates the login ${name}: run "${statement}" as the user who may, ` +
+      'such as the administrator of the server, and deploy again',
+  );
+}
+
+/** Returns whether IAM authenticates a login; undefined on a server that is neither RDS nor Aurora. */
+async function isOfIam(db: Queryable, name: string): Promise<boolean | undefined> {
+  return (await db.query<{ member: boolean }>(FIND_IAM, [IAM_ROLE, name])).rows[0]?.member;
+}
+
+function noIam(): SettingError {
+  const expected = `password, since the server has no role ${IAM_ROLE} and is therefore neither RDS nor Aurora`;
+  return new SettingError('databaseLogin', expected, 'iam');
 }
 
 /**

@@ -8,10 +8,13 @@ export interface Queryable {
   ): Promise<{ rows: Row[]; rowCount: number }>;
 }
 
+/** A password, or a function that returns the password of each new connection. */
+export type Password = string | (() => Promise<string>);
+
 /** The fields of a login. TLS is verified with the certificate authorities and the name of the host. */
 export interface Credentials {
   readonly user: string;
-  readonly password: string;
+  readonly password: Password;
   readonly host: string;
   readonly port: number;
   readonly database: string;

@@ -45,6 +45,14 @@ export function secretLogin(options: SecretLogin): Login {
   };
 }
 
+/**
+ * Returns a login whose password is a new token for each connection: a token is valid for minutes, a connection for
+ * hours. When the server refuses a token, there is no other one.
+ */
+export function tokenLogin(credentials: Omit<Credentials, 'password'>, newToken: () => Promise<string>): Login {
+  return async (refused) => (refused.length === 0 ? { ...credentials, password: newToken } : undefined);
+}
+
 function isNew({ user, password }: Refused, refused: readonly Refused[]): boolean {
   return !refused.some((one) => one.user === user && one.password === password);
 }

@@ -3,20 +3,13 @@ import type { DefinitionData } from '../handler/definition.ts';
 import { deadLetterQueueName, handlerName, queueName } from '../handler/naming.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../postgres/database.ts';
-import { type DatabaseRole, ensureLogin } from '../postgres/ensure-login.ts';
+import { ensureLogin, type WantedLogin } from '../postgres/ensure-login.ts';
 import { type MigrateOptions, migrate } from '../postgres/migrate.ts';
 import { findAbandoned } from './abandoned.ts';
 import { isFresh, keepApart } from './other-stages.ts';
 import { registerHandlers } from './register-handlers.ts';
 import { changeText, checkSchedules } from './register-schedules.ts';
 import { checkStage, type Home, takeStage } from './stage.ts';
-
-/** A login that the deployment creates, and its role. */
-export interface DeployedLogin {
-  readonly name: string;
-  readonly password: string;
-  readonly role: DatabaseRole;
-}
 
 export interface Preparation {
   /** Database with the rights of the owner. */
@@ -25,7 +18,8 @@ export interface Preparation {
   /** The stage from which this deployment takes the database. */
   readonly takeOver?: string | undefined;
   readonly migration: MigrateOptions;
-  readonly logins: readonly DeployedLogin[];
+  /** The logins that the deployment creates. */
+  readonly logins: readonly WantedLogin[];
   /** All handlers of the release. */
   readonly catalog: readonly DefinitionData[];
   /** Names of handlers that may be removed with unfinished jobs, which then wait for the handler. */

@@ -2,12 +2,13 @@ import type { DatabaseCluster, DatabaseInstance, Endpoint } from 'aws-cdk-lib/aw
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { ownFile } from '../../core/own-files.ts';
-import type { ExistingDatabase } from '../settings/place-settings.ts';
+import type { ExistingDatabase } from '../settings/existing-database.ts';
+import { type DatabaseLogin, iamLogin } from './database-login.ts';
 
 /** What functions use to connect to the database: logins and address. */
 export interface DatabaseAccess {
   readonly owner: ISecret;
-  readonly runtime: ISecret;
+  readonly runtime: DatabaseLogin;
   readonly app?: ISecret;
   readonly environment: Readonly<Record<string, string>>;
   /** Files to copy beside every bundle: path by name in the asset. */
@@ -32,7 +33,10 @@ export function existingDatabase(scope: Construct, props: ExistingDatabase): Dat
   const { host, port, name, ca = RDS_AUTHORITIES, appSecret } = props;
   return {
     owner: secret('Owner', props.ownerSecret),
-    runtime: secret('Runtime', props.runtimeSecret),
+    runtime:
+      props.login === 'iam'
+        ? iamLogin(group, props.user, props.resourceId)
+        : { secret: secret('Runtime', props.runtimeSecret) },
     ...(appSecret !== undefined && { app: secret('App', appSecret) }),
     environment: {
       ...CA_SETTING,

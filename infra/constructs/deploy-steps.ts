@@ -7,6 +7,7 @@ import { stepBundle } from '../bundle/bundle-function.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { checkBytes } from '../settings/setting-values.ts';
 import type { DatabaseAccess } from './database.ts';
+import { createdLoginVariables } from './database-login.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 import { StepResource } from './step-resource.ts';
 
@@ -46,17 +47,17 @@ export class MigrateStep extends Construct {
       name: functionName(surroundings.stage, 'migrate'),
       bundle: { ...stepBundle('functions/migrate', plans), beside: { [MIGRATIONS]: ownMigrations() } },
       ...OWN_FUNCTIONS.migrate,
-      login: owner,
+      login: { secret: owner },
       environment: {
         MILLRACE_MIGRATIONS: `/var/task/${MIGRATIONS}`,
-        MILLRACE_RUNTIME_SECRET: runtime.secretArn,
+        ...createdLoginVariables(runtime),
         ...(app && { MILLRACE_APP_SECRET: app.secretArn }),
         ...(drain.length > 0 && { MILLRACE_DRAIN: drain.join(',') }),
         ...(takeOver !== undefined && { MILLRACE_TAKE_OVER: takeOver }),
         MILLRACE_ACCOUNT: Aws.ACCOUNT_ID,
       },
     });
-    runtime.grantRead(step.lambda);
+    if ('secret' in runtime) runtime.secret.grantRead(step.lambda);
     app?.grantRead(step.lambda);
     const { resource } = new StepResource(this, 'Step', {
       step,

@@ -3,13 +3,13 @@ import { Duration, RemovalPolicy, Stack, Stage } from 'aws-cdk-lib';
 import { type IGrantable, ManagedPolicy, type Role } from 'aws-cdk-lib/aws-iam';
 import { type Architecture, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
-import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { logGroupName } from '../../core/handler/naming.ts';
 import { bundleFunction, type FunctionBundle } from '../bundle/bundle-function.ts';
 import { bundleEnvironment, handlerExport, ipv6Environment } from '../bundle/options.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { DatabaseAccess } from './database.ts';
+import { type DatabaseLogin, grantLogin, loginVariables } from './database-login.ts';
 import { InlineRole } from './inline-role.ts';
 import type { Place } from './network.ts';
 import { hasPlace, runImage, runIn } from './own-function.ts';
@@ -33,8 +33,8 @@ export interface DeployedFunctionProps extends FunctionSurroundings {
   readonly bundle: FunctionBundle;
   readonly timeoutSeconds: number;
   readonly memoryMb: number;
-  /** Secret of its database login. */
-  readonly login: ISecret;
+  /** How it logs in to the database. */
+  readonly login: DatabaseLogin;
   readonly environment: Readonly<Record<string, string>>;
   /** What only this function has: temporary storage, tracing, layers. */
   readonly own?: Pick<FunctionProps, 'ephemeralStorageSize' | 'layers' | 'tracing'>;
@@ -60,7 +60,7 @@ export class DeployedFunction extends Construct implements IGrantable {
     const role = new InlineRole(this, 'Role');
     this.grantPrincipal = role;
     this.logGroup.grantWrite(role);
-    login.grantRead(role);
+    grantLogin(login, role);
     if (place) allowNetworkInterface(role);
     this.lambda = new LambdaFunction(this, 'Function', {
       functionName: name,
@@ -115,7 +115,7 @@ function environmentOf(props: DeployedFunctionProps): Record<string, string> {
     MILLRACE_STAGE: props.stage,
     ...(!props.metrics && { MILLRACE_METRICS: 'off' }),
     ...(!props.metricsByJobType && { MILLRACE_METRICS_BY_JOB_TYPE: 'off' }),
-    MILLRACE_DATABASE_SECRET: props.login.secretArn,
+    ...loginVariables(props.login),
     ...props.database.environment,
     ...props.environment,
   };

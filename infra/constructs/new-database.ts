@@ -13,13 +13,16 @@ import {
 } from 'aws-cdk-lib/aws-rds';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import type { LoginChoice } from '../settings/existing-database.ts';
 import { acknowledge } from './acknowledge.ts';
 import { CA_FILE, CA_SETTING, DATABASE, type DatabaseAccess, RDS_AUTHORITIES } from './database.ts';
+import { type DatabaseLogin, iamLogin } from './database-login.ts';
 import type { Place } from './network.ts';
 
 export interface NewDatabase {
   /** Aurora Serverless v2, or an RDS instance. */
   readonly kind: 'create' | 'small';
+  readonly login?: LoginChoice;
   readonly place: Place;
   /** Whether it refuses to be deleted. */
   readonly protect: boolean;
@@ -28,6 +31,8 @@ export interface NewDatabase {
 }
 
 const ADMINISTRATOR = 'millrace_admin';
+/** Two logins, so that functions can log in until the deployment that changes the choice has replaced them. */
+const FUNCTIONS = { password: 'millrace_functions', iam: 'millrace_functions_iam' } as const;
 /** The major version alone: AWS withdraws minor versions, and installs newer ones itself. */
 const POSTGRES = '17';
 const BACKUP_DAYS = { protected: 14, unprotected: 7 };
@@ -42,7 +47,7 @@ export function newDatabase(scope: Construct, choice: NewDatabase): DatabaseAcce
   for (const securityGroup of choice.place.securityGroups) database.connections.allowDefaultPortFrom(securityGroup);
   return {
     owner: database.secret ?? fail(),
-    runtime: newLogin(group, 'Runtime', 'millrace_functions', database),
+    runtime: functionsLogin(group, database, choice),
     app: newLogin(group, 'App', 'millrace_producer', database),
     environment: {
       ...CA_SETTING,
@@ -56,13 +61,14 @@ export function newDatabase(scope: Construct, choice: NewDatabase): DatabaseAcce
   };
 }
 
-function shared({ place, protect }: NewDatabase) {
+function shared({ place, protect, login }: NewDatabase) {
   return {
     vpc: place.vpc,
     vpcSubnets: { subnets: [...place.subnets] },
     credentials: Credentials.fromGeneratedSecret(ADMINISTRATOR),
     storageEncrypted: true,
     deletionProtection: protect,
+    ...(login === 'iam' && { iamAuthentication: true }),
     removalPolicy: RemovalPolicy.SNAPSHOT,
   };
 }
@@ -109,6 +115,17 @@ function makeInstance(scope: Construct, choice: NewDatabase) {
 
 type Database = DatabaseCluster | DatabaseInstance;
 
+function functionsLogin(scope: Construct, database: Database, { login = 'password' }: NewDatabase): DatabaseLogin {
+  const user = FUNCTIONS[login];
+  if (login === 'password') return { secret: newLogin(scope, 'Runtime', user, database) };
+  const isCluster = 'clusterEndpoint' in database;
+  return iamLogin(
+    scope,
+    user,
+    (isCluster ? database.clusterResourceIdentifier : database.instanceResourceId) ?? fail(),
+  );
+}
+
 /** Makes a secret that also contains the engine and the address, which the rotation of Secrets Manager requires. */
 function newLogin(scope: Construct, id: string, username: string, database: Database): ISecret {
   const secret = new Secret(scope, id, {
@@ -124,12 +141,13 @@ function newLogin(scope: Construct, id: string, username: string, database: Data
 }
 
 function fail(): never {
-  throw new Error('the database created no secret for its owner');
+  throw new Error('the database has neither a secret of its owner nor a resource id');
 }
 
-function acknowledgeRules(group: Construct, database: Database, { kind, protect, standby }: NewDatabase): void {
+function acknowledgeRules(group: Construct, database: Database, choice: NewDatabase): void {
+  const { kind, login, protect, standby } = choice;
   const password = 'Functions log in with passwords of 40 characters, which work with any Postgres.';
-  if (kind === 'create') acknowledge(database, 'RDS6', password);
+  if (kind === 'create' && login !== 'iam') acknowledge(database, 'RDS6', password);
   const port = 'Only the functions can connect, so another port would hide nothing.';
   if (kind === 'small') acknowledge(database, 'RDS11', port);
   if (kind === 'small' && !standby) acknowledge(database, 'RDS3', 'A second instance doubles the price: standby=on.');

@@ -29,7 +29,8 @@ export function addRotation(scope: Construct, { database, place, days, after }: 
   const group = new Construct(scope, 'Rotation');
   const { vpc, subnets, securityGroups } = place;
   const { owner, runtime, app } = database;
-  for (const [id, secret] of Object.entries({ Owner: owner, Runtime: runtime, ...(app && { App: app }) })) {
+  const secrets = { Owner: owner, ...('secret' in runtime && { Runtime: runtime.secret }), ...(app && { App: app }) };
+  for (const [id, secret] of Object.entries(secrets)) {
     const inside = { vpc, vpcSubnets: { subnets: [...subnets] }, securityGroups: [...securityGroups] };
     const schedule = new RotationSchedule(group, id, {
       secret: secret as ISecret,

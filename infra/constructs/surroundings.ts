@@ -12,6 +12,10 @@ import { newDatabase } from './new-database.ts';
 const IPV6_ALONE =
   'egress: functions reach only hosts that have an IPv6 address; for other hosts, such as most mail servers, set egress=nat';
 
+const LITTLE_MEMORY =
+  'databaseLogin: AWS requires 300 to 1,000 MiB of free memory for logins with IAM, and database=small has 1 GiB in all: ' +
+  'compare FreeableMemory before and after, or set databaseLogin=password';
+
 type Chosen = 'stage' | 'architecture' | 'metrics' | 'metricsByJobType' | 'api' | 'protect' | 'standby';
 
 export interface SurroundingsProps extends Pick<Settings, Chosen> {
@@ -46,5 +50,8 @@ function makeDatabase(scope: Construct, props: SurroundingsProps, place: Place |
   const { database, protect, standby } = props;
   if (database.kind === 'existing') return existingDatabase(scope, database);
   if (place === undefined) throw new Error('a new database requires a VPC');
-  return newDatabase(scope, { kind: database.kind, place, protect, standby });
+  if (database.kind === 'small' && database.login === 'iam') {
+    Annotations.of(scope).addWarningV2('millrace:databaseLogin', LITTLE_MEMORY);
+  }
+  return newDatabase(scope, { ...database, place, protect, standby });
 }

@@ -58,9 +58,11 @@ export function monthlyPrice(settings: Priced, { handlers, alarmMetrics }: Price
 }
 
 function databasePrice({ database, standby }: Priced): number {
-  if (database.kind === 'existing') return (database.appSecret === undefined ? 2 : 3) * PRICES.secret;
+  const isWithoutApp = database.kind === 'existing' && database.appSecret === undefined;
+  const secrets = PRICES.secret * (3 - Number(isWithoutApp) - Number(database.login === 'iam'));
+  if (database.kind === 'existing') return secrets;
   const instances = standby ? INSTANCES.standby : INSTANCES.alone;
-  return instances * (database.kind === 'create' ? PRICES.cluster : PRICES.instance) + 3 * PRICES.secret;
+  return instances * (database.kind === 'create' ? PRICES.cluster : PRICES.instance) + secrets;
 }
 
 function egressPrice({ network, database, api }: Priced): number {

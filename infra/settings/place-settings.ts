@@ -1,28 +1,19 @@
 import { SettingError } from '../../core/errors.ts';
-import { type Context, choice, list, optional, present, refuseIdle, required } from './context.ts';
-import { check, checkCertificates, checkPort, checkSecrets, FORMS, type Form, formed } from './setting-values.ts';
-
-/** A Postgres that exists already. */
-export interface ExistingDatabase {
-  readonly kind: 'existing';
-  /** ARNs of secrets in the format of RDS: JSON with `username` and `password`. */
-  readonly ownerSecret: string;
-  readonly runtimeSecret: string;
-  readonly appSecret?: string;
-  /** Host of the database, when the secrets do not contain it. */
-  readonly host?: string;
-  readonly port?: string;
-  readonly name?: string;
-  /** Path of a PEM file with its certificate authorities; by default those of RDS. */
-  readonly ca?: string;
-}
+import { type Context, choice, list, optional, refuseIdle } from './context.ts';
+import {
+  EXISTING_DATABASE_SETTINGS,
+  type ExistingDatabase,
+  type LoginChoice,
+  readExistingDatabase,
+} from './existing-database.ts';
+import { check, FORMS, type Form, formed } from './setting-values.ts';
 
 /**
  * An existing database, or a new one with Postgres. Prices in `infra/plan/prices.ts`:
  * - `create`: Aurora Serverless v2;
  * - `small`: an RDS instance, db.t4g.micro.
  */
-export type DatabaseChoice = ExistingDatabase | { readonly kind: 'create' | 'small' };
+export type DatabaseChoice = ExistingDatabase | { readonly kind: 'create' | 'small'; readonly login?: LoginChoice };
 
 /**
  * How functions in a VPC reach SQS, Lambda and Secrets Manager. Prices in `infra/plan/prices.ts`:
@@ -44,10 +35,6 @@ export interface NetworkChoice {
   readonly egress?: Egress;
 }
 
-const EXISTING_DATABASE_SETTINGS = [
-  ...['databaseOwnerSecret', 'databaseRuntimeSecret', 'databaseAppSecret'],
-  ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
-];
 /** RDS requires two zones. */
 const LEAST_SUBNETS = 2;
 
@@ -59,34 +46,14 @@ export function usualDatabase(protect: boolean): 'create' | 'small' {
 /** Reads `database` and the settings that belong to it. */
 export function readDatabase(context: Context, protect: boolean): DatabaseChoice {
   const kind = choice(context, 'database', ['create', 'small', 'existing'], usualDatabase(protect));
+  const login = choice(context, 'databaseLogin', ['password', 'iam']);
   if (kind !== 'existing') {
     refuseIdle(context, EXISTING_DATABASE_SETTINGS, `no value, since database is ${kind} and not existing`);
     const subnets = list(context, 'subnetIds').length;
-    if (subnets === 0 || subnets >= LEAST_SUBNETS) return { kind };
+    if (subnets === 0 || subnets >= LEAST_SUBNETS) return { kind, ...(login === 'iam' && { login }) };
     throw new SettingError('subnetIds', `at least two, in two zones, since database is ${kind}`, subnets);
   }
-  const because = `${FORMS.secret.expected}, since database is existing`;
-  const secret = (name: string) =>
-    check(name, required(context, name, because), { ...FORMS.secret, expected: because });
-  const secrets = {
-    databaseOwnerSecret: secret('databaseOwnerSecret'),
-    databaseRuntimeSecret: secret('databaseRuntimeSecret'),
-    databaseAppSecret: formed(context, 'databaseAppSecret', FORMS.secret),
-  };
-  checkSecrets(secrets);
-  const [port, ca] = [optional(context, 'databasePort'), optional(context, 'databaseCa')];
-  return {
-    kind,
-    ownerSecret: secrets.databaseOwnerSecret,
-    runtimeSecret: secrets.databaseRuntimeSecret,
-    ...present({
-      appSecret: secrets.databaseAppSecret,
-      host: formed(context, 'databaseHost', FORMS.host),
-      port: port === undefined ? undefined : checkPort('databasePort', port),
-      name: optional(context, 'databaseName'),
-      ca: ca === undefined ? undefined : checkCertificates('databaseCa', ca),
-    }),
-  };
+  return readExistingDatabase(context, login);
 }
 
 /** Reads the existing VPC, if one is set, and the egress. */

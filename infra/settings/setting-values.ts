@@ -20,6 +20,11 @@ export const FORMS = {
   secret: { pattern: /^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:.+-\w{6}$/, expected: SECRET_EXPECTED },
   topic: { pattern: /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/, expected: 'the ARN of an SNS topic' },
   email: { pattern: /^[^@\s]+@[^@\s]+\.[^@\s]+$/, expected: 'an email address such as oncall@example.com' },
+  user: { pattern: /^[a-z_][a-z0-9_]{0,62}$/, expected: 'the name of a login in lower-case letters, digits and _' },
+  databaseResource: {
+    pattern: /^(cluster|db)-[A-Z0-9]+$/,
+    expected: 'the resource id of a cluster or an instance of RDS, such as cluster-ABCDEFGHIJKL01234',
+  },
   host: { pattern: /^[\w.-]+$/, expected: 'a host name alone, such as db.example.com' },
   webhook: { pattern: /^https:\/\/[^\s@/]+\.[^\s@]+$/, expected: 'a URL that begins with https://' },
   issuer: { pattern: /^https:\/\/[^\s@]+$/, expected: 'a URL that begins with https://' },

@@ -75,6 +75,7 @@ const NAMES = [
   ...['protect', 'standby', 'rotation', 'tags'],
   ...['database', 'databaseOwnerSecret', 'databaseRuntimeSecret', 'databaseAppSecret'],
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
+  ...['databaseLogin', 'databaseUser', 'databaseResourceId'],
   ...['vpcId', 'subnetIds', 'availabilityZones', 'securityGroupIds', 'egress'],
   ...API_SETTINGS,
   ...['alarms', 'alarmTopicArn', 'alarmEmail', 'alarmWebhook', 'dashboard', 'metrics', 'metricsByJobType'],

@@ -8,6 +8,20 @@ const world = await openDeployed();
 const { add, admin, invoke, lambda, secrets, server } = world;
 afterAll(() => world.close());
 
+const MIGRATIONS = { MILLRACE_MIGRATIONS: ownMigrations() };
+/** The role of RDS exists, and the owner may grant it, as the administrator of RDS may. */
+const LIKE_RDS = 'create role rds_iam nologin; grant rds_iam to admin with admin option';
+const LOGIN = `select rolcanlogin as login, rolpassword is not null as password,
+    pg_has_role(oid, 'millrace_runtime', 'member') as runtime,
+    coalesce((select pg_has_role(l.oid, r.oid, 'member') from pg_roles r where r.rolname = 'rds_iam'), false) as iam
+  from pg_authid l where rolname = $1`;
+
+/** Returns the answer of a function, or the error. */
+async function answerOf(name: string): Promise<string> {
+  const { Payload } = await lambda.send(new InvokeCommand({ FunctionName: name, Payload: '{}' }));
+  return Payload?.transformToString() ?? '';
+}
+
 it('the function that migrates answers CloudFormation, and refuses another database before it changes it', async () => {
   await admin.query('create database other owner admin');
   const owner = JSON.parse(secrets.get('owner') ?? '');
@@ -37,4 +51,52 @@ it('the function that migrates answers CloudFormation, and refuses another datab
   expect(refused).toContain('would change the database of the stage test from owner to other');
   expect([before, after]).toEqual([0, 1]);
   expect([moved, removed]).toEqual([{ PhysicalResourceId: 'other' }, {}]);
+});
+
+it('a deployment with databaseLogin=iam creates a login without a password, on RDS and Aurora alone', async () => {
+  await add('migrate', 'owner', { ...MIGRATIONS, MILLRACE_RUNTIME_USER: 'functions' }, 'migrate-iam');
+
+  const elsewhere = await answerOf('migrate-iam');
+  const { rowCount } = await admin.query("select from pg_roles where rolname = 'functions'");
+  await admin.query(LIKE_RDS);
+  for (let time = 0; time < 2; time++) await invoke('migrate-iam');
+
+  expect(elsewhere).toContain('databaseLogin: expected password, since the server has no role rds_iam');
+  expect(rowCount).toBe(0);
+  const { rows } = await admin.query(LOGIN, ['functions']);
+  expect(rows).toEqual([{ login: true, password: false, runtime: true, iam: true }]);
+});
+
+it('a deployment changes one login from a password to IAM and back', async () => {
+  await add('migrate', 'owner', { ...MIGRATIONS, MILLRACE_RUNTIME_SECRET: 'runtime' }, 'migrate-password');
+  await add('migrate', 'owner', { ...MIGRATIONS, MILLRACE_RUNTIME_USER: 'runtime' }, 'migrate-iam');
+  const seen: unknown[] = [];
+
+  for (const name of ['migrate-password', 'migrate-iam', 'migrate-password']) {
+    await invoke(name);
+    seen.push((await admin.query(LOGIN, ['runtime'])).rows[0].iam);
+  }
+
+  expect(seen).toEqual([false, true, false]);
+  const address = new URL(server.url);
+  address.username = 'runtime';
+  address.password = 'of-runtime';
+  const client = new pg.Client(address.href);
+  await client.connect();
+  await client.end();
+});
+
+it('a deployment that may not change how RDS authenticates the login states what to run', async () => {
+  await add('migrate', 'owner', { ...MIGRATIONS, MILLRACE_RUNTIME_USER: 'other_functions' }, 'migrate-iam');
+  await add('migrate', 'owner', { ...MIGRATIONS, MILLRACE_RUNTIME_SECRET: 'runtime' }, 'migrate-password');
+  await admin.query('revoke rds_iam from admin cascade; grant rds_iam to runtime');
+
+  const granting = await answerOf('migrate-iam');
+  const revoking = await answerOf('migrate-password');
+  await admin.query('grant rds_iam to other_functions; revoke rds_iam from runtime');
+  const done = [await invoke('migrate-iam'), await invoke('migrate-password')];
+
+  expect(granting).toContain('run \\"grant rds_iam to other_functions\\" as the user who may');
+  expect(revoking).toContain('run \\"revoke rds_iam from runtime\\" as the user who may');
+  expect(done).toEqual([{}, {}]);
 });

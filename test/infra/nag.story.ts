@@ -30,8 +30,8 @@ it.each<[string, Context, Readonly<Record<string, number>>]>([
     { 'AWS::EC2::EgressOnlyInternetGateway': 1, 'AWS::RDS::DBInstance': 1, 'AWS::RDS::DBCluster': 0 },
   ],
   [
-    'a protected cluster behind endpoints, and tokens that API Gateway verifies',
-    { database: 'create', protect: 'on', egress: 'endpoints', ...JWT },
+    'a protected cluster behind endpoints that IAM guards, and tokens that API Gateway verifies',
+    { database: 'create', databaseLogin: 'iam', protect: 'on', egress: 'endpoints', ...JWT },
     {
       'AWS::ApiGatewayV2::Authorizer': 1,
       'AWS::EC2::VPCEndpoint': 3,

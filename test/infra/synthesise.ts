@@ -17,6 +17,13 @@ export const EXISTING: Context = {
   databaseRuntimeSecret: `${SECRET}:runtime-AbCdEf`,
 };
 
+/** Context for an existing database to which functions log in with tokens of IAM. */
+export const IAM: Context = {
+  ...{ database: 'existing', databaseLogin: 'iam', databaseOwnerSecret: `${SECRET}:owner-AbCdEf` },
+  ...{ databaseUser: 'prod_functions', databaseResourceId: 'db-ABCDEFGHIJKL01234' },
+  ...{ databaseHost: 'db.example.com', databaseName: 'jobs' },
+};
+
 /** Context for a stage that can be deleted, and has everything that a protected one has. */
 export const WATCHED: Context = { protect: 'off', alarms: 'on', dashboard: 'on', metricsByJobType: 'on' };
 

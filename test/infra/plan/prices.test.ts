@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { alarmsOf } from '../../../infra/plan/alarms.ts';
 import { monthlyPrice, PRICES } from '../../../infra/plan/prices.ts';
 import { readSettings } from '../../../infra/settings/settings.ts';
-import { EXISTING } from '../synthesise.ts';
+import { EXISTING, IAM } from '../synthesise.ts';
 
 const read = (file: string) => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
 const PAGE = read('docs/deploy.md');
@@ -66,3 +66,14 @@ it('the deploy page states the price of all metrics of a stage, and of a job typ
 
   expect(row).toContain(`at most ${all.toFixed(2)}, and ${(byJobType / HANDLERS).toFixed(2)} a job type`);
 });
+
+it.each([EXISTING, { database: 'create' }])(
+  'a stage of which IAM authenticates the functions has one secret less: %j',
+  (context) => {
+    const price = (one: object) =>
+      monthlyPrice(readSettings({ stage: 'prod', ...one }), { handlers: 1, alarmMetrics: 1 });
+    const iam = context === EXISTING ? IAM : { ...context, databaseLogin: 'iam' };
+
+    expect(price(context) - price(iam)).toBeCloseTo(PRICES.secret);
+  },
+);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Context } from '../../../infra/settings/context.ts';
 import { readSettings } from '../../../infra/settings/settings.ts';
-import { EXISTING, synthesise } from '../synthesise.ts';
+import { EXISTING, IAM, synthesise } from '../synthesise.ts';
 
 const GOOD: Context = { ...EXISTING, stage: 'prod' };
 const { databaseOwnerSecret, ...OWNERLESS } = GOOD;
@@ -111,4 +111,52 @@ it.each<[string, Context, object]>([
   ['dev', { protect: 'on', standby: 'on' }, { protect: true, database: { kind: 'create' }, standby: true }],
 ])('a stage %s with %j is kept as its name says, or its settings', (stage, context, expected) => {
   expect(readSettings({ stage, ...context })).toMatchObject(expected);
+});
+
+it('functions log in with a password, unless the settings choose IAM', () => {
+  const login = (context: Context) => readSettings({ stage: 'prod', ...context }).database;
+
+  expect(login({})).toEqual({ kind: 'create' });
+  expect(login({ databaseLogin: 'password' })).toEqual({ kind: 'create' });
+  expect(login({ databaseLogin: 'iam' })).toEqual({ kind: 'create', login: 'iam' });
+  expect(login({ ...IAM, databasePort: '5433' })).toEqual({
+    ...{ kind: 'existing', login: 'iam', ownerSecret: databaseOwnerSecret },
+    ...{ user: 'prod_functions', resourceId: 'db-ABCDEFGHIJKL01234' },
+    ...{ host: 'db.example.com', port: '5433', name: 'jobs' },
+  });
+});
+
+it.each<[string, Context, string]>([
+  ['another login', { ...GOOD, databaseLogin: 'kerberos' }, 'databaseLogin: expected one of password, iam'],
+  [
+    'IAM without a user',
+    { ...IAM, databaseUser: '' },
+    'databaseUser: expected the name of a login in lower-case letters, digits and _, since databaseLogin is iam',
+  ],
+  ['IAM with a quoted user', { ...IAM, databaseUser: 'a*' }, 'databaseUser: expected the name of a login'],
+  [
+    'IAM with the ARN of a cluster',
+    { ...IAM, databaseResourceId: 'arn:aws:rds:eu-central-1:123456789012:cluster:jobs' },
+    'databaseResourceId: expected the resource id of a cluster or an instance of RDS, such as cluster-ABCDEFGHIJKL01234',
+  ],
+  ['IAM with a proxy', { ...IAM, databaseResourceId: 'prx-ABC' }, 'databaseResourceId: expected the resource id'],
+  ['IAM without a host', { ...IAM, databaseHost: '' }, 'databaseHost: expected a host name alone'],
+  ['IAM without a name', { ...IAM, databaseName: '' }, 'databaseName: expected the name of the database, since'],
+  [
+    'IAM and a secret of the functions',
+    { ...IAM, databaseRuntimeSecret: GOOD.databaseRuntimeSecret },
+    'databaseRuntimeSecret: expected no value, since databaseLogin is iam',
+  ],
+  [
+    'a password and a user',
+    { ...GOOD, databaseUser: 'functions' },
+    'databaseUser: expected no value, since databaseLogin is password and not iam',
+  ],
+  [
+    'a new database and a user',
+    { database: 'small', databaseLogin: 'iam', databaseUser: 'functions' },
+    'databaseUser: expected no value, since database is small and not existing',
+  ],
+])('readSettings names the setting for %s', (_case, context, sentence) => {
+  expect(() => readSettings({ stage: 'prod', ...context })).toThrow(sentence);
 });
