@@ -23,6 +23,12 @@ const FIND_IAM = `
   select exists (select from pg_catalog.pg_roles l
                    where l.rolname = $2 and pg_catalog.pg_has_role(l.oid, r.oid, 'member')) as member
     from pg_catalog.pg_roles r where r.rolname = $1`;
+// RDS refuses the password of a login that inherits the rights of a member, too. From 16 on, who creates a role is a
+// member of it, but does not inherit its rights, unless the setting createrole_self_grant says so.
+const FIND_HEIR = `
+  select from pg_catalog.pg_roles me, pg_catalog.pg_roles l
+    where me.rolname = current_user and not me.rolsuper and l.rolname = $1
+      and pg_catalog.pg_has_role(me.oid, l.oid, 'usage')`;
 // A frozen function cannot close its connection, which would otherwise stay open until Lambda ends its environment. The
 // other limits are those of core/postgres/transaction.ts, for statements that something else sends with this login.
 // While the server sends rows to a client that reads nothing, only `tcp_user_timeout` ends the transaction.
@@ -71,6 +77,7 @@ export async function ensureLogin(db: Database, { name, password, role }: Wanted
 async function chooseIam(db: Database, name: string, wanted: boolean): Promise<void> {
   const is = await isOfIam(db, name);
   if (is === undefined || is === wanted) return;
+  if (wanted && (await db.query(FIND_HEIR, [name])).rowCount > 0) throw heir(name);
   const text = wanted ? WRITE_GRANT : WRITE_REVOKE;
   await ifAllowed(db.transaction((tx) => runWritten(tx, text, [IAM_ROLE, name])));
   // Postgres only warns if another user has granted the role that it should revoke.
@@ -85,6 +92,13 @@ async function chooseIam(db: Database, name: string, wanted: boolean): Promise<v
 /** Returns whether IAM authenticates a login; undefined on a server that is neither RDS nor Aurora. */
 async function isOfIam(db: Queryable, name: string): Promise<boolean | undefined> {
   return (await db.query<{ member: boolean }>(FIND_IAM, [IAM_ROLE, name])).rows[0]?.member;
+}
+
+function heir(name: string): RegistryError {
+  return new RegistryError(
+    `the owner's login inherits the rights of the login ${name}, so RDS would refuse its password with databaseLogin=iam: ` +
+      `run "revoke ${name} from current_user" as the owner, and deploy again`,
+  );
 }
 
 function noIam(): SettingError {

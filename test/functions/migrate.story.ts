@@ -10,7 +10,7 @@ afterAll(() => world.close());
 
 const MIGRATIONS = { MILLRACE_MIGRATIONS: ownMigrations() };
 /** The role of RDS exists, and the owner may grant it, as the administrator of RDS may. */
-const LIKE_RDS = 'create role rds_iam nologin; grant rds_iam to admin with admin option';
+const LIKE_RDS = 'create role rds_iam nologin; grant rds_iam to admin with admin true, inherit false, set false';
 const LOGIN = `select rolcanlogin as login, rolpassword is not null as password,
     pg_has_role(oid, 'millrace_runtime', 'member') as runtime,
     coalesce((select pg_has_role(l.oid, r.oid, 'member') from pg_roles r where r.rolname = 'rds_iam'), false) as iam
@@ -69,10 +69,10 @@ it('a deployment with databaseLogin=iam creates a login without a password, on R
 
 it('a deployment changes one login from a password to IAM and back', async () => {
   await add('migrate', 'owner', { ...MIGRATIONS, MILLRACE_RUNTIME_SECRET: 'runtime' }, 'migrate-password');
-  await add('migrate', 'owner', { ...MIGRATIONS, MILLRACE_RUNTIME_USER: 'runtime' }, 'migrate-iam');
+  await add('migrate', 'owner', { ...MIGRATIONS, MILLRACE_RUNTIME_USER: 'runtime' }, 'migrate-back');
   const seen: unknown[] = [];
 
-  for (const name of ['migrate-password', 'migrate-iam', 'migrate-password']) {
+  for (const name of ['migrate-password', 'migrate-back', 'migrate-password']) {
     await invoke(name);
     seen.push((await admin.query(LOGIN, ['runtime'])).rows[0].iam);
   }
@@ -86,15 +86,28 @@ it('a deployment changes one login from a password to IAM and back', async () =>
   await client.end();
 });
 
+it('a deployment never makes RDS refuse the password of the owner', async () => {
+  await admin.query(`alter role admin set createrole_self_grant = 'inherit'`);
+  await add('migrate', 'owner', { ...MIGRATIONS, MILLRACE_RUNTIME_USER: 'inherited' }, 'migrate-inherited');
+
+  const refused = await answerOf('migrate-inherited');
+  await admin.query('revoke inherited from admin granted by admin; alter role admin reset createrole_self_grant');
+  const done = await invoke('migrate-inherited');
+
+  expect(refused).toContain('run \\"revoke inherited from current_user\\" as the owner');
+  expect(done).toEqual({});
+  const { rows } = await admin.query(`select pg_has_role('admin', 'rds_iam', 'usage') as refused`);
+  expect(rows).toEqual([{ refused: false }]);
+});
+
 it('a deployment that may not change how RDS authenticates the login states what to run', async () => {
-  await add('migrate', 'owner', { ...MIGRATIONS, MILLRACE_RUNTIME_USER: 'other_functions' }, 'migrate-iam');
-  await add('migrate', 'owner', { ...MIGRATIONS, MILLRACE_RUNTIME_SECRET: 'runtime' }, 'migrate-password');
+  await add('migrate', 'owner', { ...MIGRATIONS, MILLRACE_RUNTIME_USER: 'other_functions' }, 'migrate-granting');
   await admin.query('revoke rds_iam from admin cascade; grant rds_iam to runtime');
 
-  const granting = await answerOf('migrate-iam');
+  const granting = await answerOf('migrate-granting');
   const revoking = await answerOf('migrate-password');
   await admin.query('grant rds_iam to other_functions; revoke rds_iam from runtime');
-  const done = [await invoke('migrate-iam'), await invoke('migrate-password')];
+  const done = [await invoke('migrate-granting'), await invoke('migrate-password')];
 
   expect(granting).toContain('run \\"grant rds_iam to other_functions\\" as the user who may');
   expect(revoking).toContain('run \\"revoke rds_iam from runtime\\" as the user who may');
