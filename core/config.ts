@@ -118,7 +118,7 @@ export function serviceAddress(service: 'SQS' | 'LAMBDA') {
 }
 
 /**
- * Returns the database and the login that IAM authenticates; undefined when the process uses a secret or `DATABASE_URL`.
+ * Returns the database and the login that IAM authenticates; undefined when it uses a secret or `DATABASE_URL`.
  * @throws SettingError when a part of the address is missing.
  */
 export function databaseUser() {

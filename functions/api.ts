@@ -3,11 +3,11 @@ import { createApp } from '../api/app.ts';
 import { keyRefusal, readAuthentication } from '../api/auth/settings.ts';
 import { openHandlerSchemas } from '../api/handler-schemas.ts';
 import { makeFirstKey } from '../api/routes/api-keys.ts';
+import { openConfiguredDatabase } from '../core/aws/configured.ts';
 import { openDispatcherFunction } from '../core/aws/functions.ts';
 import { optionalSetting, serviceAddress, setting } from '../core/config.ts';
 import { claimNudge, releaseNudge } from '../core/dispatch/claim-nudge.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
-import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { type HttpEvent, type HttpResult, toRequest, toResult } from './http-event.ts';
 
 const db = openConfiguredDatabase({

@@ -1,3 +1,4 @@
+import { openConfiguredDatabase } from '../core/aws/configured.ts';
 import type { Dispatched } from '../core/aws/functions.ts';
 import { openQueues } from '../core/aws/queues.ts';
 import { choiceSetting, durationSetting, metricSettings, serviceAddress } from '../core/config.ts';
@@ -6,7 +7,6 @@ import { type DispatcherSettings, type Nudge, runDispatcher, runOnce } from '../
 import { whole } from '../core/handler/whole.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
-import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { type LogsEvent, processEnds } from '../core/run/process-end.ts';
 import { rescueEnded } from '../core/run/rescue-lost.ts';
 import { systemTime } from '../core/time.ts';

@@ -1,10 +1,10 @@
+import { openConfiguredDatabase } from '../core/aws/configured.ts';
 import { openDeadLetterQueues } from '../core/aws/dead-letter-queues.ts';
 import { openQueues } from '../core/aws/queues.ts';
 import { durationSetting, metricSettings, serviceAddress } from '../core/config.ts';
 import { mirror } from '../core/dead-letters/mirror.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
-import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { systemTime } from '../core/time.ts';
 import { doUpkeep, upkeepSteps } from '../core/upkeep/upkeep.ts';
 

@@ -1,12 +1,12 @@
 import { writeSync } from 'node:fs';
 import stated from '#handler';
+import { openConfiguredDatabase } from '../core/aws/configured.ts';
 import { openQueues } from '../core/aws/queues.ts';
 import { allSettings, logsJobStarts, metricSettings, serviceAddress, setting } from '../core/config.ts';
 import { HANDLER_WAIT_MS, OVERRUN_SECONDS } from '../core/handler/timing.ts';
 import { withVariables } from '../core/handler/variables.ts';
 import { type LambdaContext, nameInvocation, openLog, openProcessLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
-import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import type { Invocation } from '../core/run/batch.ts';
 import { runBatch } from '../core/run/run-batch.ts';
 import type { BatchResponse, SqsEvent } from '../core/run/sqs-event.ts';

@@ -1,7 +1,7 @@
 import catalog from '#definitions';
+import { configuredAddress } from '../core/aws/configured.ts';
 import { databaseSecret, deployedHome, listSetting, optionalSetting, setting } from '../core/config.ts';
 import { processLog } from '../core/log.ts';
-import { configuredAddress } from '../core/postgres/configured.ts';
 import { openDatabase } from '../core/postgres/database.ts';
 import type { DatabaseRole, WantedLogin } from '../core/postgres/ensure-login.ts';
 import { readCredentials } from '../core/postgres/secrets.ts';

@@ -1,8 +1,8 @@
 import stated from '#definitions';
+import { openConfiguredDatabase } from '../core/aws/configured.ts';
 import { allSettings, awaitsRound, deployedHome, setting } from '../core/config.ts';
 import { withVariables } from '../core/handler/variables.ts';
 import { processLog } from '../core/log.ts';
-import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { awaitRound } from '../core/registry/await-round.ts';
 import { runStep, type StepRequest } from '../core/registry/deploy-step.ts';
 import { writeRegistry } from '../core/registry/prepare.ts';

@@ -84,7 +84,7 @@ async function chooseIam(db: Database, name: string, wanted: boolean): Promise<v
   if ((await isOfIam(db, name)) === wanted) return;
   const statement = wanted ? `grant ${IAM_ROLE} to ${name}` : `revoke ${IAM_ROLE} from ${name}`;
   throw new RegistryError(
-    `the owner's login may not change how RDS authenticates the login ${name}: run "${statement}" as the user who may, ` +
+    `the owner's login may not change how RDS authenticates the login ${name}: run "${statement}" as one who may, ` +
       'such as the administrator of the server, and deploy again',
   );
 }

@@ -109,7 +109,7 @@ it('a deployment that may not change how RDS authenticates the login states what
   await admin.query('grant rds_iam to other_functions; revoke rds_iam from runtime');
   const done = [await invoke('migrate-granting'), await invoke('migrate-password')];
 
-  expect(granting).toContain('run \\"grant rds_iam to other_functions\\" as the user who may');
-  expect(revoking).toContain('run \\"revoke rds_iam from runtime\\" as the user who may');
+  expect(granting).toContain('run \\"grant rds_iam to other_functions\\" as one who may');
+  expect(revoking).toContain('run \\"revoke rds_iam from runtime\\" as one who may');
   expect(done).toEqual([{}, {}]);
 });

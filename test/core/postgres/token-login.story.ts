@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { openConfiguredDatabase } from '../../../core/aws/configured.ts';
 import { openDatabaseTokens } from '../../../core/aws/database-token.ts';
-import { openConfiguredDatabase } from '../../../core/postgres/configured.ts';
 import { openDatabase } from '../../../core/postgres/database.ts';
 import { tokenLogin } from '../../../core/postgres/secrets.ts';
 import { recordLog } from '../../support/runtime-engine.ts';

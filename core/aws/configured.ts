@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { openDatabaseTokens } from '../aws/database-token.ts';
 import { databaseSecret, databaseUrl, databaseUser } from '../config.ts';
 import { SettingError } from '../errors.ts';
-import { type Database, openDatabase } from './database.ts';
-import type { DatabaseOptions } from './pool.ts';
-import type { Address } from './queryable.ts';
-import { secretLogin, tokenLogin } from './secrets.ts';
+import { type Database, openDatabase } from '../postgres/database.ts';
+import type { DatabaseOptions } from '../postgres/pool.ts';
+import type { Address } from '../postgres/queryable.ts';
+import { secretLogin, tokenLogin } from '../postgres/secrets.ts';
+import { openDatabaseTokens } from './database-token.ts';
 
 /**
  * Returns the address of the database from the environment: a secret, which is read at the first use, a user that IAM
