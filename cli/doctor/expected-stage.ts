@@ -65,7 +65,7 @@ async function onAws(stage: string, handlers: string | undefined): Promise<Expec
   return {
     stage,
     address: undefined,
-    catalog: withVariablesIn(catalog, { ...allSettings(), ...variablesOf(found) }),
+    catalog: withTracing(withVariablesIn(catalog, { ...allSettings(), ...variablesOf(found) }), tracingOf(found)),
     deploy: deployCommand(found, handlers),
   };
 }
@@ -90,6 +90,20 @@ function withVariablesIn({ handlers, failures }: Catalog, variables: Variables =
     handlers: handlers.map((entry) => ({ ...entry, definition: withVariables(entry.definition, variables) })),
     failures,
   };
+}
+
+/** Returns whether the stage traces its handlers; undefined if an option of its deployment may say so. */
+function tracingOf({ settings: { tracing }, isListed }: FoundStage): boolean | undefined {
+  return tracing === undefined && !isListed ? undefined : tracing === 'on';
+}
+
+/** Returns the definitions with the tracing of their stage, where they state none. */
+function withTracing({ handlers, failures }: Catalog, tracing: boolean | undefined): Catalog {
+  if (tracing === undefined) return { handlers, failures };
+  const traced = handlers.map((entry) => {
+    return { ...entry, definition: { ...entry.definition, aws: { tracing, ...entry.definition.aws } } };
+  });
+  return { handlers: traced, failures };
 }
 
 interface Code {

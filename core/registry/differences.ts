@@ -67,13 +67,14 @@ export function functionDifferences(
 
 /** Compares what the definition states about its function on AWS. */
 function ownDifferences(name: string, { aws = {} }: DefinitionData, found: FoundOwn): string[] {
-  const { ephemeralStorage = 512, tracing = false, layers = [] } = aws;
+  const { ephemeralStorage = 512, tracing, layers = [] } = aws;
   // The region is that of the deployment.
   const plain = (arns: readonly string[]) =>
     arns.map((arn) => arn.split(':').toSpliced(3, 1).join(':')).join(', ') || 'empty';
   return differences(name, [
     ['the temporary storage', found.ephemeralStorage, ephemeralStorage],
-    ['tracing', found.tracing, tracing],
+    // Without a value, the stage decides.
+    ...(tracing === undefined ? [] : [['tracing', found.tracing, tracing] as const]),
     ['the list of layers', plain(found.layers), plain(layers)],
   ]);
 }

@@ -18,7 +18,7 @@ export interface AwsOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Size of its folder `/tmp` in MB, 512 to 10240. Default 512. */
   readonly ephemeralStorage?: number;
-  /** Whether AWS X-Ray traces its invocations. Default: no. */
+  /** Whether AWS X-Ray traces its invocations. Default: what its stage says. */
   readonly tracing?: boolean;
   /** ARNs of up to five layer versions, for the architecture of the stage. They can contain `{region}`. */
   readonly layers?: readonly string[];

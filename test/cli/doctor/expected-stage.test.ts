@@ -33,6 +33,20 @@ it('doctor reads the folder of a stage and its variables from cdk.json', async (
   expect(expected?.deploy).toBe('npx cdk deploy -c stage=prod --revert-drift');
 });
 
+it.each<[object, readonly (boolean | undefined)[]]>([
+  [{ stages: { prod: { tracing: 'on' } } }, [true, true]],
+  [{ stages: { prod: {} } }, [false, false]],
+  [{ tracing: 'on' }, [true, true]],
+  // An option of the deployment may have switched it on.
+  [{}, [undefined, undefined]],
+])('doctor reads the tracing of a stage from cdk.json: %j', async (context, tracing) => {
+  await enterProject(context);
+
+  const expected = await findExpectedStage({ stage: 'prod', handlers: HANDLERS });
+
+  expect(expected?.catalog.handlers.map(({ definition }) => definition.aws?.tracing)).toEqual(tracing);
+});
+
 it('without a list of stages, the command to deploy has the folder, and names the other options', async () => {
   await enterProject({ stage: 'dev' });
 

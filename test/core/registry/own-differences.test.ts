@@ -30,6 +30,16 @@ it('names the temporary storage, the tracing and the layers that differ', () => 
   ]);
 });
 
+it('does not compare the tracing that the definition leaves to its stage', () => {
+  const own = { ephemeralStorage: 512, tracing: true, layers: [] };
+  const found = { timeout: timingOf(definition).functionTimeout, memoryMb: definition.memoryMb, own };
+
+  expect(functionDifferences('prod', { ...definition, aws: {} }, found)).toEqual([]);
+  expect(functionDifferences('prod', { ...definition, aws: { tracing: false } }, found)).toEqual([
+    'millrace-prod-send_invoice: tracing is true, but false in the code',
+  ]);
+});
+
 it('compares nothing of this on one machine, where no function has it', () => {
   expect(compare(undefined)).toEqual([]);
 });
