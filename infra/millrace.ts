@@ -48,6 +48,8 @@ const DEFAULTS = {
   network: {},
   standby: false,
   rotation: undefined,
+  kmsKey: undefined,
+  tracing: false,
   dispatch: 'auto',
   pollInterval: undefined,
   claimLimit: undefined,
@@ -135,8 +137,8 @@ export class Millrace extends Construct {
     this.queueUrls = deployed.queueUrls;
     this.api = this.makeApi(surroundings, props);
     const registry = this.addDeploySteps(surroundings, props);
-    this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.stage);
-    this.addMonitoring(registry, props);
+    this.operatorPolicy = new OperatorPolicy(this, 'Operator', surroundings);
+    this.addMonitoring(registry, props, surroundings);
     if (props.protect) retainRecords(this, this.handlers);
     this.warn([...unreadVariables(props.variables, addresses), ...unnamedSecrets(entries, props.secrets)]);
   }
@@ -183,10 +185,11 @@ export class Millrace extends Construct {
     return registry;
   }
 
-  private addMonitoring({ resource: after }: RegistryStep, { alarms: target, dashboard }: CompleteProps): void {
+  private addMonitoring({ resource: after }: RegistryStep, props: CompleteProps, { key }: FunctionSurroundings): void {
     const { stage, api, database } = this;
+    const { alarms: target, dashboard } = props;
     addMonitoring(this, {
-      ...{ stage, target, after, dashboard, functionNames: this.handlers.map(({ plan }) => plan.queueName) },
+      ...{ stage, target, after, dashboard, key, functionNames: this.handlers.map(({ plan }) => plan.queueName) },
       ...(api && { apiId: api.apiId }),
       ...(database.cluster && { clusterId: database.cluster.clusterIdentifier }),
       ...(database.instance && { instanceId: database.instance.instanceIdentifier }),

@@ -44,7 +44,7 @@ export class Api extends Construct {
       // Not a grant, which would cover every version of the function with a wildcard.
       new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [dispatcher.lambda.functionArn] }),
     );
-    const gateway = makeGateway(this, { stage: rest.stage, choice, lambda: this.function.lambda });
+    const gateway = makeGateway(this, { stage: rest.stage, choice, lambda: this.function.lambda, key: rest.key });
     this.url = gateway.url;
     this.apiId = gateway.apiId;
     this.domainTarget = gateway.domainTarget;

@@ -1,7 +1,9 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
-import { type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
+import { allowKey } from './stage-key.ts';
 
 /** How a function logs in to the database: with the password in a secret, or as a user that IAM authenticates. */
 export type DatabaseLogin = PasswordLogin | IamLogin;
@@ -23,14 +25,14 @@ export function iamLogin(scope: Construct, user: string, resourceId: string): Ia
   return { user, arn: Stack.of(scope).formatArn(parts) };
 }
 
-/** Allows a function to log in. */
-export function grantLogin(login: DatabaseLogin, grantee: IGrantable): void {
+/** Allows a function to log in, with a secret that the key of the stage encrypts, if it has one. */
+export function grantLogin(login: DatabaseLogin, role: IRole, key: IKey | undefined): void {
   if ('secret' in login) {
-    login.secret.grantRead(grantee);
+    login.secret.grantRead(role);
+    allowKey(role, key, 'readSecrets');
     return;
   }
-  const statement = new PolicyStatement({ actions: ['rds-db:connect'], resources: [login.arn] });
-  grantee.grantPrincipal.addToPrincipalPolicy(statement);
+  role.addToPrincipalPolicy(new PolicyStatement({ actions: ['rds-db:connect'], resources: [login.arn] }));
 }
 
 /** Returns the variables of a function that logs in. */

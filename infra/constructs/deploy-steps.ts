@@ -43,7 +43,7 @@ export class MigrateStep extends Construct {
     const { plans, drain, takeOver, moveDatabase, before, ...surroundings } = props;
     const { owner, runtime, app } = surroundings.database;
     const step = new DeployedFunction(this, 'Function', {
-      ...surroundings,
+      ...untraced(surroundings),
       name: functionName(surroundings.stage, 'migrate'),
       bundle: { ...stepBundle('functions/migrate', plans), beside: { [MIGRATIONS]: ownMigrations() } },
       ...OWN_FUNCTIONS.migrate,
@@ -61,6 +61,7 @@ export class MigrateStep extends Construct {
     app?.grantRead(step.lambda);
     const { resource } = new StepResource(this, 'Step', {
       step,
+      key: surroundings.key,
       properties: {
         Database: identityOf(surroundings.database),
         ...(moveDatabase !== undefined && { MoveDatabase: moveDatabase }),
@@ -83,7 +84,7 @@ export class RegistryStep extends Construct {
   ) {
     super(scope, id);
     const step = new DeployedFunction(this, 'Function', {
-      ...surroundings,
+      ...untraced(surroundings),
       name: functionName(surroundings.stage, 'registry'),
       bundle: stepBundle('functions/registry', plans),
       ...OWN_FUNCTIONS.registry,
@@ -96,9 +97,14 @@ export class RegistryStep extends Construct {
       },
     });
     const properties = { Database: identityOf(surroundings.database) };
-    this.resource = new StepResource(this, 'Step', { step, properties }).resource;
+    this.resource = new StepResource(this, 'Step', { step, key: surroundings.key, properties }).resource;
     this.resource.node.addDependency(...after);
   }
+}
+
+/** A step runs only in a deployment, which reports its duration and its failure. */
+function untraced(surroundings: FunctionSurroundings): FunctionSurroundings {
+  return { ...surroundings, tracing: false };
 }
 
 /** Returns what the registry step applies to the definitions, as the functions of the handlers do. */

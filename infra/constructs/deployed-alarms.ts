@@ -11,6 +11,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct, type IDependable } from 'constructs';
@@ -24,6 +25,8 @@ export interface DeployedAlarmsProps {
   readonly target: AlarmTarget;
   /** What must be deployed first, so that a new stage does not page anybody before its first round. */
   readonly after?: IDependable;
+  /** What encrypts a new topic; undefined for none. */
+  readonly key?: IKey | undefined;
 }
 
 const COMPARISONS = {
@@ -39,10 +42,10 @@ export class DeployedAlarms extends Construct {
   readonly unhealthy: CompositeAlarm;
   readonly topic: ITopic | undefined;
 
-  constructor(scope: Construct, id: string, { stage, specs, target, after }: DeployedAlarmsProps) {
+  constructor(scope: Construct, id: string, { stage, specs, target, after, key }: DeployedAlarmsProps) {
     super(scope, id);
     if (after !== undefined) this.node.addDependency(after);
-    this.topic = this.makeTopic(target);
+    this.topic = this.makeTopic(target, key);
     this.alarms = specs.map((spec) => makeAlarm(this, spec));
     const paging = this.alarms.filter((_alarm, index) => specs[index]?.severity === 'page');
     this.unhealthy = new CompositeAlarm(this, 'Unhealthy', {
@@ -67,10 +70,10 @@ export class DeployedAlarms extends Construct {
     new AlarmWebhook(this, 'Webhook', { stage, url, alarmNames: [unhealthyName(stage), ...tickets] });
   }
 
-  private makeTopic({ topicArn, email }: AlarmTarget): ITopic | undefined {
+  private makeTopic({ topicArn, email }: AlarmTarget, key: IKey | undefined): ITopic | undefined {
     if (topicArn !== undefined) return Topic.fromTopicArn(this, 'Topic', topicArn);
     if (email === undefined) return undefined;
-    const topic = new Topic(this, 'Topic', { enforceSSL: true });
+    const topic = new Topic(this, 'Topic', { enforceSSL: true, ...(key && { masterKey: key }) });
     // `enforceSSL` adds a policy, which replaces the default one that allows alarms of the account to publish.
     topic.grantPublish(
       new ServicePrincipal('cloudwatch.amazonaws.com', {

@@ -1,7 +1,14 @@
 import { resolve } from 'node:path';
 import { Duration, RemovalPolicy, Stack, Stage } from 'aws-cdk-lib';
 import { type IGrantable, ManagedPolicy, type Role } from 'aws-cdk-lib/aws-iam';
-import { type Architecture, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import {
+  type Architecture,
+  type FunctionProps,
+  Function as LambdaFunction,
+  Runtime,
+  Tracing,
+} from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { logGroupName } from '../../core/handler/naming.ts';
@@ -20,6 +27,10 @@ export interface FunctionSurroundings {
   readonly architecture: Architecture;
   readonly metrics: boolean;
   readonly metricsByJobType: boolean;
+  /** What encrypts logs, queues and secrets; undefined for the keys of AWS. */
+  readonly key: IKey | undefined;
+  /** Whether X-Ray traces functions that do not choose themselves. */
+  readonly tracing: boolean;
   readonly database: DatabaseAccess;
   /** Absent for functions outside a VPC. */
   readonly place?: Place;
@@ -51,16 +62,18 @@ export class DeployedFunction extends Construct implements IGrantable {
 
   constructor(scope: Construct, id: string, props: DeployedFunctionProps) {
     super(scope, id);
-    const { name, place, database, login, bundle } = props;
+    const { name, place, database, login, bundle, key } = props;
     this.logGroup = new LogGroup(this, 'Logs', {
       logGroupName: logGroupName(name),
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: RemovalPolicy.DESTROY,
+      ...(key && { encryptionKey: key }),
     });
     const role = new InlineRole(this, 'Role');
     this.grantPrincipal = role;
     this.logGroup.grantWrite(role);
-    grantLogin(login, role);
+    grantLogin(login, role, key);
+    const tracing = chooseTracing(role, props);
     if (place) allowNetworkInterface(role);
     this.lambda = new LambdaFunction(this, 'Function', {
       functionName: name,
@@ -80,6 +93,7 @@ export class DeployedFunction extends Construct implements IGrantable {
       role,
       logGroup: this.logGroup,
       ...props.own,
+      tracing,
       ...(props.reservedConcurrency !== undefined && { reservedConcurrentExecutions: props.reservedConcurrency }),
       ...(place && {
         vpc: place.vpc,
@@ -119,6 +133,13 @@ function environmentOf(props: DeployedFunctionProps): Record<string, string> {
     ...props.database.environment,
     ...props.environment,
   };
+}
+
+function chooseTracing(role: Role, { own, tracing }: DeployedFunctionProps): Tracing {
+  const chosen = own?.tracing ?? (tracing ? Tracing.ACTIVE : Tracing.DISABLED);
+  const reason = 'The two actions that send traces to X-Ray allow no resource.';
+  if (chosen === Tracing.ACTIVE) acknowledge(role, 'IAM5[Resource::*]', reason);
+  return chosen;
 }
 
 /** Returns the stack whose name a command such as `cdk deploy millrace-dev` has, in place of a nested one. */

@@ -1,5 +1,6 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { IGrantable, IPrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Alias, type IVersion } from 'aws-cdk-lib/aws-lambda';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
@@ -38,8 +39,8 @@ export class DeployedHandler extends Construct implements IGrantable {
   ) {
     super(scope, id);
     this.plan = plan;
-    this.deadLetterQueue = this.makeDeadLetterQueue();
-    this.queue = this.makeQueue();
+    this.deadLetterQueue = this.makeDeadLetterQueue(surroundings.key);
+    this.queue = this.makeQueue(surroundings.key);
     this.function = new DeployedFunction(this, 'Function', {
       ...surroundings,
       name: plan.queueName,
@@ -103,7 +104,7 @@ export class DeployedHandler extends Construct implements IGrantable {
     });
   }
 
-  private makeDeadLetterQueue(): Queue {
+  private makeDeadLetterQueue(key: IKey | undefined): Queue {
     // By ARN, not by reference: each of the two queues would otherwise depend on the other.
     const arn = Stack.of(this).formatArn({ service: 'sqs', resource: this.plan.queueName });
     return new Queue(this, 'DeadLetterQueue', {
@@ -113,17 +114,17 @@ export class DeployedHandler extends Construct implements IGrantable {
         redrivePermission: RedrivePermission.BY_QUEUE,
         sourceQueues: [Queue.fromQueueArn(this, 'Source', arn)],
       },
-      ...PROTECTED,
+      ...kept(key),
     });
   }
 
-  private makeQueue(): Queue {
+  private makeQueue(key: IKey | undefined): Queue {
     return new Queue(this, 'Queue', {
       queueName: this.plan.queueName,
       visibilityTimeout: Duration.seconds(this.plan.visibilityTimeout),
       retentionPeriod: Duration.seconds(this.plan.retention),
       deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: this.plan.maxReceiveCount },
-      ...PROTECTED,
+      ...kept(key),
     });
   }
 }
@@ -134,8 +135,12 @@ function secretVariable(plan: HandlerPlan, secrets: ReadonlyMap<string, Readable
   return pairs.length === 0 ? {} : { MILLRACE_SECRETS: pairs.join(',') };
 }
 
-// Not retained: the jobs are in the database, and the mirror refills a new dead-letter queue.
-const PROTECTED = {
-  encryption: QueueEncryption.SQS_MANAGED,
-  removalPolicy: RemovalPolicy.DESTROY,
-} as const;
+function kept(key: IKey | undefined) {
+  return {
+    ...(key
+      ? { encryption: QueueEncryption.KMS, encryptionMasterKey: key }
+      : { encryption: QueueEncryption.SQS_MANAGED }),
+    // Not retained: the jobs are in the database, and the mirror refills a new dead-letter queue.
+    removalPolicy: RemovalPolicy.DESTROY,
+  };
+}

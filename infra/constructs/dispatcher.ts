@@ -11,6 +11,7 @@ import { END_WORDS } from '../../core/run/process-end.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
 import { ScheduledFunction } from './scheduled-function.ts';
+import { allowKey } from './stage-key.ts';
 import { arnOfQueues } from './stage-queues.ts';
 
 export interface DispatcherProps extends FunctionSurroundings {
@@ -43,6 +44,7 @@ export class Dispatcher extends ScheduledFunction {
     role.addToPrincipalPolicy(
       new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [arnOfQueues(role, surroundings.stage)] }),
     );
+    allowKey(role, surroundings.key, 'send');
     this.logsPermission = this.permitLogs(surroundings.stage);
   }
 

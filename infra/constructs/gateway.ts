@@ -13,6 +13,7 @@ import {
 import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
@@ -38,6 +39,8 @@ export interface GatewayProps {
   readonly stage: string;
   readonly choice: Exclude<ApiChoice, { mode: 'off' }>;
   readonly lambda: IFunction;
+  /** What encrypts the access log; undefined for the keys of AWS. */
+  readonly key?: IKey | undefined;
 }
 
 export interface Gateway {
@@ -48,7 +51,7 @@ export interface Gateway {
 }
 
 /** Makes the gateway in front of the API's function. Without CORS: browsers block requests from other origins. */
-export function makeGateway(scope: Construct, { stage, choice, lambda }: GatewayProps): Gateway {
+export function makeGateway(scope: Construct, { stage, choice, lambda, key }: GatewayProps): Gateway {
   const { domain, rateLimit = REQUESTS_PER_SECOND, burstLimit = 2 * rateLimit, accessLog = true } = choice;
   const gateway = new HttpApi(scope, 'Gateway', {
     apiName: functionName(stage, 'api'),
@@ -63,7 +66,7 @@ export function makeGateway(scope: Construct, { stage, choice, lambda }: Gateway
     autoDeploy: true,
     throttle: { rateLimit, burstLimit },
     ...(accessLog && {
-      accessLogSettings: { destination: new LogGroupLogDestination(newLog(scope, stage)), format: ACCESS_LOG },
+      accessLogSettings: { destination: new LogGroupLogDestination(newLog(scope, stage, key)), format: ACCESS_LOG },
     }),
   });
   if (!accessLog) acknowledge(deployed, 'APIG1', 'The setting apiAccessLog switches the log off.');
@@ -90,11 +93,12 @@ function addRoutes(gateway: HttpApi, lambda: IFunction, authorizer: IHttpRouteAu
   acknowledge(gateway, 'APIG4', reason);
 }
 
-function newLog(scope: Construct, stage: string): LogGroup {
+function newLog(scope: Construct, stage: string, key: IKey | undefined): LogGroup {
   return new LogGroup(scope, 'AccessLogs', {
     logGroupName: `/aws/apigateway/${functionName(stage, 'api')}`,
     retention: RetentionDays.ONE_MONTH,
     removalPolicy: RemovalPolicy.DESTROY,
+    ...(key && { encryptionKey: key }),
   });
 }
 

@@ -4,6 +4,7 @@ import type { Construct } from 'constructs';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import { ScheduledFunction } from './scheduled-function.ts';
+import { allowKey } from './stage-key.ts';
 import { arnOfQueues } from './stage-queues.ts';
 
 /** Without `sqs:DeleteMessage` of other queues than dead-letter queues. */
@@ -35,5 +36,7 @@ export class Mirror extends ScheduledFunction {
     role.addToPrincipalPolicy(
       new PolicyStatement({ actions: MIRROR_ACTIONS, resources: [arnOfQueues(role, surroundings.stage, '-dlq')] }),
     );
+    // Which includes what receiving requires.
+    allowKey(role, surroundings.key, 'send');
   }
 }

@@ -1,5 +1,6 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { InstanceClass, InstanceSize, InstanceType } from 'aws-cdk-lib/aws-ec2';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
   AuroraPostgresEngineVersion,
   ClusterInstance,
@@ -28,6 +29,8 @@ export interface NewDatabase {
   readonly protect: boolean;
   /** Whether it has a second instance in another zone. */
   readonly standby: boolean;
+  /** What encrypts the database and its secrets; undefined for the keys of AWS. A change replaces the database. */
+  readonly key: IKey | undefined;
 }
 
 const ADMINISTRATOR = 'millrace_admin';
@@ -48,7 +51,7 @@ export function newDatabase(scope: Construct, choice: NewDatabase): DatabaseAcce
   return {
     owner: database.secret ?? fail(),
     runtime: functionsLogin(group, database, choice),
-    app: newLogin(group, 'App', 'millrace_producer', database),
+    app: newLogin(group, 'App', { username: 'millrace_producer', database, key: choice.key }),
     environment: {
       ...CA_SETTING,
       MILLRACE_DATABASE_HOST: endpoint.hostname,
@@ -61,12 +64,13 @@ export function newDatabase(scope: Construct, choice: NewDatabase): DatabaseAcce
   };
 }
 
-function shared({ place, protect, login }: NewDatabase) {
+function shared({ place, protect, login, key }: NewDatabase) {
   return {
     vpc: place.vpc,
     vpcSubnets: { subnets: [...place.subnets] },
-    credentials: Credentials.fromGeneratedSecret(ADMINISTRATOR),
+    credentials: Credentials.fromGeneratedSecret(ADMINISTRATOR, key && { encryptionKey: key }),
     storageEncrypted: true,
+    ...(key && { storageEncryptionKey: key }),
     deletionProtection: protect,
     ...(login === 'iam' && { iamAuthentication: true }),
     removalPolicy: RemovalPolicy.SNAPSHOT,
@@ -115,20 +119,23 @@ function makeInstance(scope: Construct, choice: NewDatabase) {
 
 type Database = DatabaseCluster | DatabaseInstance;
 
-function functionsLogin(scope: Construct, database: Database, { login = 'password' }: NewDatabase): DatabaseLogin {
-  const user = FUNCTIONS[login];
-  if (login === 'password') return { secret: newLogin(scope, 'Runtime', user, database) };
+interface Login extends Pick<NewDatabase, 'key'> {
+  readonly username: string;
+  readonly database: Database;
+}
+
+function functionsLogin(scope: Construct, database: Database, { login = 'password', key }: NewDatabase): DatabaseLogin {
+  const username = FUNCTIONS[login];
+  if (login === 'password') return { secret: newLogin(scope, 'Runtime', { username, database, key }) };
   const isCluster = 'clusterEndpoint' in database;
-  return iamLogin(
-    scope,
-    user,
-    (isCluster ? database.clusterResourceIdentifier : database.instanceResourceId) ?? fail(),
-  );
+  const resourceId = isCluster ? database.clusterResourceIdentifier : database.instanceResourceId;
+  return iamLogin(scope, username, resourceId ?? fail());
 }
 
 /** Makes a secret that also contains the engine and the address, which the rotation of Secrets Manager requires. */
-function newLogin(scope: Construct, id: string, username: string, database: Database): ISecret {
+function newLogin(scope: Construct, id: string, { username, database, key }: Login): ISecret {
   const secret = new Secret(scope, id, {
+    ...(key && { encryptionKey: key }),
     generateSecretString: {
       secretStringTemplate: JSON.stringify({ username }),
       generateStringKey: 'password',

@@ -1,5 +1,7 @@
 import { ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
+import type { FunctionSurroundings } from './deployed-function.ts';
+import { keyStatements } from './stage-key.ts';
 import { arnOfQueues } from './stage-queues.ts';
 
 /** What "Start DLQ redrive" in the SQS console requires on the dead-letter queue. */
@@ -17,7 +19,7 @@ const REDRIVE_ACTIONS = [
 export class OperatorPolicy extends Construct {
   readonly policy: ManagedPolicy;
 
-  constructor(scope: Construct, id: string, stage: string) {
+  constructor(scope: Construct, id: string, { stage, key }: Pick<FunctionSurroundings, 'stage' | 'key'>) {
     super(scope, id);
     this.policy = new ManagedPolicy(this, 'Redrive1', {
       description: 'Redrive of dead letters from the SQS console',
@@ -25,6 +27,7 @@ export class OperatorPolicy extends Construct {
     this.policy.addStatements(
       new PolicyStatement({ actions: REDRIVE_ACTIONS, resources: [arnOfQueues(this.policy, stage, '-dlq')] }),
       new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [arnOfQueues(this.policy, stage)] }),
+      ...keyStatements(this, key, 'send'),
     );
   }
 }

@@ -9,8 +9,7 @@ import type { DeployedFunctionProps } from './deployed-function.ts';
 const REASON = 'The definition of the handler states this permission.';
 
 /** Gives a role the permissions that the definition of its handler states. */
-export function allowOwn(role: IRole, { policy = [], tracing }: AwsOptions, stage: string): void {
-  if (tracing) acknowledge(role, 'IAM5[Resource::*]', 'The two actions that send traces to X-Ray allow no resource.');
+export function allowOwn(role: IRole, { policy = [] }: AwsOptions, stage: string): void {
   const { region, account } = Stack.of(role);
   const here = { stage, region, account };
   // As the report of cdk-nag writes them.
@@ -37,7 +36,7 @@ export function ownProperties(
   );
   return {
     ...(ephemeralStorage !== undefined && { ephemeralStorageSize: Size.mebibytes(ephemeralStorage) }),
-    ...(tracing && { tracing: Tracing.ACTIVE }),
+    ...(tracing !== undefined && { tracing: tracing ? Tracing.ACTIVE : Tracing.DISABLED }),
     ...(versions.length > 0 && { layers: versions }),
   };
 }

@@ -1,5 +1,6 @@
 import { CustomResource, Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Provider } from 'aws-cdk-lib/custom-resources';
@@ -9,6 +10,8 @@ import { InlineRole } from './inline-role.ts';
 
 export interface StepResourceProps {
   readonly step: DeployedFunction;
+  /** What encrypts the log; undefined for the keys of AWS. */
+  readonly key: IKey | undefined;
   /** What the function also gets. */
   readonly properties?: Readonly<Record<string, string>>;
 }
@@ -21,11 +24,12 @@ export class StepResource extends Construct {
   /** What precedes the step, or waits for it. */
   readonly resource: CustomResource;
 
-  constructor(scope: Construct, id: string, { step, properties = {} }: StepResourceProps) {
+  constructor(scope: Construct, id: string, { step, key, properties = {} }: StepResourceProps) {
     super(scope, id);
     const logGroup = new LogGroup(this, 'Logs', {
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: RemovalPolicy.DESTROY,
+      ...(key && { encryptionKey: key }),
     });
     const role = new InlineRole(this, 'Role');
     logGroup.grantWrite(role);

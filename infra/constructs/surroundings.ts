@@ -8,6 +8,7 @@ import { type DatabaseAccess, existingDatabase } from './database.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import { addEndpoints, checkEgress, newPlace, type Place } from './network.ts';
 import { newDatabase } from './new-database.ts';
+import { stageKey } from './stage-key.ts';
 
 const IPV6_ALONE =
   'egress: functions reach only hosts that have an IPv6 address; for other hosts, such as most mail servers, set egress=nat';
@@ -16,7 +17,16 @@ const LITTLE_MEMORY =
   'databaseLogin: AWS requires 300 to 1,000 MiB of free memory for logins with IAM, and database=small has 1 GiB in all: ' +
   'compare FreeableMemory before and after, or set databaseLogin=password';
 
-type Chosen = 'stage' | 'architecture' | 'metrics' | 'metricsByJobType' | 'api' | 'protect' | 'standby';
+type Chosen =
+  | 'stage'
+  | 'architecture'
+  | 'metrics'
+  | 'metricsByJobType'
+  | 'api'
+  | 'protect'
+  | 'standby'
+  | 'kmsKey'
+  | 'tracing';
 
 export interface SurroundingsProps extends Pick<Settings, Chosen> {
   readonly database: DatabaseChoice;
@@ -25,18 +35,21 @@ export interface SurroundingsProps extends Pick<Settings, Chosen> {
 
 /** Makes the network and the database of a stage. */
 export function makeSurroundings(scope: Construct, props: SurroundingsProps): FunctionSurroundings {
-  const { stage, architecture, metrics, metricsByJobType, database, network, api } = props;
+  const { stage, architecture, metrics, metricsByJobType, database, network, api, tracing } = props;
   const vpc = network.place ? 'given' : database.kind === 'existing' ? 'none' : 'new';
   const egress = checkEgress(network.egress, { vpc, jwt: verifiesTokens(api) });
   const place = vpc === 'new' ? newPlace(scope, egress) : withIpv6(network.place, egress);
   if (egress === 'ipv6') Annotations.of(scope).addInfoV2('millrace:egress', IPV6_ALONE);
+  const key = stageKey(scope, props);
   if (place && egress === 'endpoints') addEndpoints(scope, place, { api: api.mode !== 'off' });
   return {
     stage,
     metrics,
     metricsByJobType,
+    key,
+    tracing,
     architecture: architecture === 'arm64' ? Architecture.ARM_64 : Architecture.X86_64,
-    database: makeDatabase(scope, props, place),
+    database: makeDatabase(scope, props, { place, key }),
     ...(place && { place }),
     reached: ['Network', 'Endpoints', 'Database'].flatMap((id) => scope.node.tryFindChild(id) ?? []),
   };
@@ -46,12 +59,16 @@ function withIpv6(place: Place | undefined, egress: Egress): Place | undefined {
   return place && { ...place, ipv6: egress === 'ipv6' };
 }
 
-function makeDatabase(scope: Construct, props: SurroundingsProps, place: Place | undefined): DatabaseAccess {
+function makeDatabase(
+  scope: Construct,
+  props: SurroundingsProps,
+  { place, key }: Pick<FunctionSurroundings, 'key'> & { readonly place: Place | undefined },
+): DatabaseAccess {
   const { database, protect, standby } = props;
   if (database.kind === 'existing') return existingDatabase(scope, database);
   if (place === undefined) throw new Error('a new database requires a VPC');
   if (database.kind === 'small' && database.login === 'iam') {
     Annotations.of(scope).addWarningV2('millrace:databaseLogin', LITTLE_MEMORY);
   }
-  return newDatabase(scope, { ...database, place, protect, standby });
+  return newDatabase(scope, { ...database, place, protect, standby, key });
 }

@@ -33,6 +33,11 @@ export const FORMS = {
     pattern: /^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/,
     expected: 'the ARN of a certificate of ACM in the region of the stack',
   },
+  // Not an alias, which a policy cannot name.
+  kmsKey: {
+    pattern: /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/,
+    expected: 'the ARN of a key of KMS in the region of the stack, which contains :key/',
+  },
   vpc: { pattern: new RegExp(`^vpc-${HEX}$`), expected: 'the id of a VPC, such as vpc-0123456789abcdef0' },
   subnet: { pattern: new RegExp(`^subnet-${HEX}$`), expected: 'ids such as subnet-0123456789abcdef0' },
   handler: { pattern: /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$/, expected: 'handler names such as old_report' },

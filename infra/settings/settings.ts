@@ -72,7 +72,7 @@ const NAMES = [
     'moveDatabase',
     'handlerStacks',
   ],
-  ...['protect', 'standby', 'rotation', 'tags'],
+  ...['protect', 'standby', 'rotation', 'tags', 'kmsKey', 'tracing'],
   ...['database', 'databaseOwnerSecret', 'databaseRuntimeSecret', 'databaseAppSecret'],
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
   ...['databaseLogin', 'databaseUser', 'databaseResourceId'],

@@ -2,6 +2,7 @@ import { SettingError } from '../../core/errors.ts';
 import { type Context, isOn, optional, readObject } from './context.ts';
 import type { AlarmTarget } from './monitoring-settings.ts';
 import { usualDatabase } from './place-settings.ts';
+import { FORMS, formed } from './setting-values.ts';
 
 /** How a stage is kept. */
 export interface StageSettings {
@@ -11,6 +12,10 @@ export interface StageSettings {
   readonly standby: boolean;
   /** Days between two rotations of the secrets of a new database, 1 to 1000; undefined for none. */
   readonly rotation: number | undefined;
+  /** ARN of the KMS key with which the stage is encrypted; undefined for the keys of AWS. */
+  readonly kmsKey: string | undefined;
+  /** Whether X-Ray traces the functions, except handlers whose definition says otherwise. */
+  readonly tracing: boolean;
   /** Tags of the resources, for example to attribute costs. */
   readonly tags: Readonly<Record<string, string>>;
 }
@@ -32,7 +37,11 @@ export function readStageSettings(context: Context, stage: string): StageSetting
   if (standby && optional(context, 'database') === 'existing') {
     throw new SettingError('standby', 'off, since database is existing', 'on');
   }
-  return { protect, standby, rotation: readRotation(context), tags: readTags(context) };
+  return {
+    ...{ protect, standby, rotation: readRotation(context), tags: readTags(context) },
+    kmsKey: formed(context, 'kmsKey', FORMS.kmsKey),
+    tracing: isOn(context, 'tracing', false),
+  };
 }
 
 function readRotation(context: Context): number | undefined {

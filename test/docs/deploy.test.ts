@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PolicyDocument } from 'aws-cdk-lib/aws-iam';
 import { expect, it } from 'vitest';
 import { queueName } from '../../core/handler/naming.ts';
 import type { Context } from '../../core/settings/stage-list.ts';
@@ -53,6 +54,29 @@ it('docs/deploy.md shows a cdk.json of which the settings of each stage are acce
   expect(read('prod', { dispatch: 'auto' })).toMatchObject({ dispatch: 'auto' });
   // The exception that the page names.
   expect(read('prod', { dispatch: 'tick' })).toMatchObject({ dispatch: 'loop' });
+});
+
+it('docs/deploy.md shows the policy of a key that CloudWatch uses for logs and alarms', () => {
+  const shown = page.blocks.find(({ language, code }) => language === 'json' && code.includes('kms:*'));
+  const policy = JSON.parse(shown?.code ?? '{}') as { Statement: object[] };
+
+  const [account, logs, alarms] = policy.Statement;
+
+  expect(PolicyDocument.fromJson(policy).validateForResourcePolicy()).toEqual([]);
+  expect(policy.Statement).toHaveLength(3);
+  expect(account).toMatchObject({ Principal: { AWS: 'arn:aws:iam::123456789012:root' }, Action: 'kms:*' });
+  expect(logs).toMatchObject({
+    Principal: { Service: 'logs.eu-central-1.amazonaws.com' },
+    Action: ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:Describe*'],
+    // Every name: CloudFormation chooses those of the logs of the steps.
+    Condition: {
+      ArnLike: { 'kms:EncryptionContext:aws:logs:arn': 'arn:aws:logs:eu-central-1:123456789012:log-group:*' },
+    },
+  });
+  expect(alarms).toMatchObject({
+    Principal: { Service: 'cloudwatch.amazonaws.com' },
+    Action: ['kms:Decrypt', 'kms:GenerateDataKey*'],
+  });
 });
 
 it('docs/deploy.md uses only existing settings in commands', () => {

@@ -65,6 +65,18 @@ it('gives the function the temporary storage, tracing and layers of its definiti
   );
 });
 
+it.each([
+  [undefined, true, 'Active'],
+  [false, true, undefined],
+  [true, false, 'Active'],
+  [undefined, false, undefined],
+])('with tracing %s in the definition and %s for the stage, the function has the mode %s', (own, tracing, mode) => {
+  const { deployed } = deploy(own === undefined ? {} : { tracing: own }, { tracing });
+
+  const found = deployed().find('AWS::Lambda::Function', 'FunctionName', FUNCTION);
+  expect(found?.TracingConfig).toEqual(mode && { Mode: mode });
+});
+
 it('lets SQS invoke an alias with provisioned concurrency', () => {
   const { deployed } = deploy({ provisionedConcurrency: 3, environment: { LOCALE: 'de' } });
 

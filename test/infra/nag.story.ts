@@ -21,6 +21,10 @@ const DOMAIN = {
   apiDomain: 'jobs.example.com',
   apiCertificate: 'arn:aws:acm:eu-central-1:123456789012:certificate/0123-4567',
 };
+const KEY = {
+  kmsKey: 'arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef',
+  alarmEmail: 'oncall@example.com',
+};
 const JWT = { api: 'jwt', jwtIssuer: 'https://login.example.com', jwtAudience: 'jobs' };
 
 it.each<[string, Context, Readonly<Record<string, number>>]>([
@@ -30,8 +34,8 @@ it.each<[string, Context, Readonly<Record<string, number>>]>([
     { 'AWS::EC2::EgressOnlyInternetGateway': 1, 'AWS::RDS::DBInstance': 1, 'AWS::RDS::DBCluster': 0 },
   ],
   [
-    'a protected cluster behind endpoints that IAM guards, and tokens that API Gateway verifies',
-    { database: 'create', databaseLogin: 'iam', protect: 'on', egress: 'endpoints', ...JWT },
+    'a protected cluster behind endpoints, a key of the user, tokens of IAM, traces, and tokens that API Gateway verifies',
+    { database: 'create', databaseLogin: 'iam', protect: 'on', egress: 'endpoints', ...JWT, ...KEY, tracing: 'on' },
     {
       'AWS::ApiGatewayV2::Authorizer': 1,
       'AWS::EC2::VPCEndpoint': 3,

@@ -64,6 +64,12 @@ describe('readSettings names the setting for', () => {
       { ...GOOD, alarms: 'off', alarmEmail: 'on.call@example.com' },
       'alarms: expected on, since alarmTopicArn, alarmEmail or alarmWebhook is set, got "off"',
     ],
+    [
+      'the alias of a key',
+      { ...GOOD, kmsKey: 'arn:aws:kms:eu-central-1:123456789012:alias/jobs' },
+      'kmsKey: expected the ARN of a key of KMS in the region of the stack, which contains :key/, got "arn:aws:kms:',
+    ],
+    ['an unknown value for tracing', { ...GOOD, tracing: 'active' }, 'tracing: expected one of on, off, got "active"'],
     ['tags that AWS reserves', { ...GOOD, tags: { 'aws:x': 'y' } }, 'tags.aws:x: expected a name that does not begin'],
     ['a tag that is a number', { ...GOOD, tags: '{"team": 1}' }, 'tags.team: expected a string, got "1"'],
     ['alarms without metrics', { ...GOOD, metrics: 'off' }, 'metrics: expected on, since alarms is on, got "off"'],
