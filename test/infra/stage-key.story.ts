@@ -100,23 +100,19 @@ describe.each([
     expect(names.toSorted()).toEqual(expected.map((name) => `millrace-prod-${name}`));
     for (const name of names) expect(JSON.stringify(deployed.statementsOf(name))).toContain('xray:PutTraceSegments');
   });
-
-  it.runIf(settings === NEW)('makes the deployment know a replaced cluster as another database', () => {
-    expectKnown(deployed, 'AWS::RDS::DBCluster');
-  });
 });
 
-it('makes the deployment know a replaced instance as another database', async () => {
-  const { stack } = await synthesise({ stage: 'prod', kmsKey: KEY, database: 'small' });
+it.each([
+  ['create', 'AWS::RDS::DBCluster'],
+  ['small', 'AWS::RDS::DBInstance'],
+])('with database=%s, the deployment knows a replaced database as another one', async (database, type) => {
+  const { stack } = await synthesise({ stage: 'prod', kmsKey: KEY, database });
+  const deployed = new Deployed(stack);
 
-  expectKnown(new Deployed(stack), 'AWS::RDS::DBInstance');
-});
-
-/** A change of the key replaces the database. The migrate step then refuses its other address. */
-function expectKnown(deployed: Deployed, type: string): void {
   const [id, made] = Object.entries(deployed.template.findResources(type, { Properties: { KmsKeyId: KEY } }))[0] ?? [];
   const step = deployed.all('Custom::MillraceStep').find(({ Properties }) => 'Database' in Properties);
 
+  // A change of the key replaces the database. The migrate step then refuses its other address.
   expect(made).toMatchObject({ UpdateReplacePolicy: 'Snapshot' });
   expect(JSON.stringify(step?.Properties.Database)).toContain(`"Fn::GetAtt":["${id}","Endpoint.Address"]`);
-}
+});
