@@ -39,7 +39,6 @@ function regionOf(scope: Construct, database: DatabaseChoice): string | undefine
 /** What a service of AWS does with the key for the role that calls the service. */
 const USES = {
   readSecrets: { service: 'secretsmanager', actions: ['kms:Decrypt'] },
-  receive: { service: 'sqs', actions: ['kms:Decrypt'] },
   // SQS decrypts each new data key once, to verify it.
   send: { service: 'sqs', actions: ['kms:Decrypt', 'kms:GenerateDataKey'] },
 } as const;
