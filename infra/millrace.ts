@@ -19,7 +19,7 @@ import { addMonitoring } from './constructs/monitoring.ts';
 import type { Place } from './constructs/network.ts';
 import { OperatorPolicy } from './constructs/operator-policy.ts';
 import { retainRecords } from './constructs/retention.ts';
-import { addRotation } from './constructs/rotation.ts';
+import { addRotation, rotatedSecrets } from './constructs/rotation.ts';
 import { makeSurroundings } from './constructs/surroundings.ts';
 import { readHandlers, usualHandlers } from './handlers.ts';
 import { API_CONCURRENCY, connectionsOf, reserves } from './plan/capacity.ts';
@@ -187,10 +187,11 @@ export class Millrace extends Construct {
 
   private addMonitoring({ resource: after }: RegistryStep, props: CompleteProps, { key }: FunctionSurroundings): void {
     const { stage, api, database } = this;
-    const { alarms: target, dashboard } = props;
+    const { alarms: target, dashboard, rotation } = props;
     addMonitoring(this, {
       ...{ stage, target, after, dashboard, key, functionNames: this.handlers.map(({ plan }) => plan.queueName) },
       ...(api && { apiId: api.apiId }),
+      rotated: rotatedSecrets(database, rotation),
       ...(database.cluster && { clusterId: database.cluster.clusterIdentifier }),
       ...(database.instance && { instanceId: database.instance.instanceIdentifier }),
     });

@@ -2,10 +2,14 @@ import { Duration } from 'aws-cdk-lib';
 import { HostedRotation, type ISecret, RotationSchedule } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { SettingError } from '../../core/errors.ts';
+import { type RotatedSecret, rotationFunction } from '../plan/rotation-alarm.ts';
 import type { DatabaseAccess } from './database.ts';
 import type { Place } from './network.ts';
 
+const IDS = { owner: 'Owner', runtime: 'Runtime', app: 'App' } as const;
+
 export interface RotationProps {
+  readonly stage: string;
   readonly database: DatabaseAccess;
   readonly place: Place | undefined;
   /** Days between two rotations of a secret; undefined for none. */
@@ -18,7 +22,7 @@ export interface RotationProps {
  * Adds the rotation of Secrets Manager to all secrets of a new database, each with a function that AWS provides.
  * @throws SettingError for `rotation` when there is no new database, or this function could not reach Secrets Manager.
  */
-export function addRotation(scope: Construct, { database, place, days, after }: RotationProps): void {
+export function addRotation(scope: Construct, { stage, database, place, days, after }: RotationProps): void {
   if (days === undefined) return;
   if (database.endpoint === undefined || place === undefined) {
     throw new SettingError('rotation', 'off, since database is existing: rotate its secrets where they are', days);
@@ -28,17 +32,27 @@ export function addRotation(scope: Construct, { database, place, days, after }: 
   // Not in the construct of the database, for which the step that creates the logins waits.
   const group = new Construct(scope, 'Rotation');
   const { vpc, subnets, securityGroups } = place;
-  const { owner, runtime, app } = database;
-  const secrets = { Owner: owner, ...('secret' in runtime && { Runtime: runtime.secret }), ...(app && { App: app }) };
-  for (const [id, secret] of Object.entries(secrets)) {
-    const inside = { vpc, vpcSubnets: { subnets: [...subnets] }, securityGroups: [...securityGroups] };
-    const schedule = new RotationSchedule(group, id, {
-      secret: secret as ISecret,
-      hostedRotation: HostedRotation.postgreSqlSingleUser(inside),
+  const inside = { vpc, vpcSubnets: { subnets: [...subnets] }, securityGroups: [...securityGroups] };
+  for (const [name, secret] of secretsOf(database)) {
+    const schedule = new RotationSchedule(group, IDS[name], {
+      secret,
+      // By name, because an alarm cannot refer to it: CloudFormation creates it in a stack of its own.
+      hostedRotation: HostedRotation.postgreSqlSingleUser({ ...inside, functionName: rotationFunction(stage, name) }),
       automaticallyAfter: Duration.days(days),
       // Each deployment that changes the schedule would rotate.
       rotateImmediatelyOnUpdate: false,
     });
     schedule.node.addDependency(after);
   }
+}
+
+/** Returns the secrets of a database that are rotated; none without a number of days. */
+export function rotatedSecrets(database: DatabaseAccess, days: number | undefined): RotatedSecret[] {
+  return days === undefined ? [] : secretsOf(database).map(([name]) => name);
+}
+
+/** Functions that log in with tokens have no secret. */
+function secretsOf({ owner, runtime, app }: DatabaseAccess): [RotatedSecret, ISecret][] {
+  const all = { owner, runtime: 'secret' in runtime ? runtime.secret : undefined, app };
+  return Object.entries(all).filter((pair): pair is [RotatedSecret, ISecret] => pair[1] !== undefined);
 }

@@ -3,6 +3,7 @@ import type { CloudWatchName } from '../../core/numbers/metric-table.ts';
 import { type AlarmSpec, functionMetric, MOSTLY, ONCE, ownMetric } from './alarm.ts';
 import { clusterAlarms, instanceAlarms } from './database-alarms.ts';
 import { apiAlarm, platformAlarms } from './platform-alarms.ts';
+import { type RotatedSecret, rotationAlarm } from './rotation-alarm.ts';
 
 /** What a stage has besides its handlers. */
 export interface WatchedStage {
@@ -13,6 +14,8 @@ export interface WatchedStage {
   readonly clusterId?: string;
   /** Identifier of the instance that the stage created. */
   readonly instanceId?: string;
+  /** The secrets that are rotated. */
+  readonly rotated?: readonly RotatedSecret[];
 }
 
 const MINUTE = 60;
@@ -26,7 +29,7 @@ const THROTTLED = 5;
  * Returns the alarms of a stage. Their number and price do not depend on its handlers: the dispatcher and the mirror
  * publish one number for all handlers, and name the worst in their logs (docs/decisions/0073).
  */
-export function alarmsOf({ stage, apiId, clusterId, instanceId }: WatchedStage): AlarmSpec[] {
+export function alarmsOf({ stage, apiId, clusterId, instanceId, rotated = [] }: WatchedStage): AlarmSpec[] {
   return [
     ...dispatcherAlarms(stage),
     ...sendAlarms(stage),
@@ -35,6 +38,7 @@ export function alarmsOf({ stage, apiId, clusterId, instanceId }: WatchedStage):
     ...(apiId === undefined ? [] : [apiAlarm(stage, apiId)]),
     ...(clusterId === undefined ? [] : clusterAlarms(stage, clusterId)),
     ...(instanceId === undefined ? [] : instanceAlarms(stage, instanceId)),
+    ...(rotated.length === 0 ? [] : [rotationAlarm(stage, rotated)]),
   ];
 }
 

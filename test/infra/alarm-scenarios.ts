@@ -139,6 +139,12 @@ export const SCENARIOS: readonly Scenario[] = [
     ...{ alarm: 'instance-storage', severity: 'ticket', within: 1, lasts: 20, closesWithin: 6 },
     truth: () => ({ published: { 'FreeStorageSpace instance': 5e8 } }),
   },
+  {
+    fault: 'a function that rotates a secret fails or times out',
+    ...{ alarm: 'rotation-errors', severity: 'ticket', within: 1, lasts: 5, closesWithin: 61 },
+    // Secrets Manager invokes it again minutes later.
+    truth: (minute) => ({ published: { 'Errors millrace-dev-rotate-app-secret': minute % 2 === 0 ? 1 : 0 } }),
+  },
 ];
 
 /** A stage without a fault. */

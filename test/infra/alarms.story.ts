@@ -4,7 +4,13 @@ import { SCENARIOS, SOUND } from './alarm-scenarios.ts';
 import { minutesInAlarm } from './alarm-state.ts';
 import { live, type Truth } from './alarm-world.ts';
 
-const alarms = alarmsOf({ stage: 'dev', apiId: 'api', clusterId: 'cluster', instanceId: 'instance' });
+const alarms = alarmsOf({
+  stage: 'dev',
+  apiId: 'api',
+  clusterId: 'cluster',
+  instanceId: 'instance',
+  rotated: ['owner', 'app'],
+});
 const BEFORE = 10;
 
 /** Returns the minutes in which each alarm that was ever in ALARM was, by its name without the stage. */
