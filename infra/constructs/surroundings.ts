@@ -1,6 +1,7 @@
 import { Annotations } from 'aws-cdk-lib';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
+import { SettingError } from '../../core/errors.ts';
 import { verifiesTokens } from '../settings/api-settings.ts';
 import type { DatabaseChoice, Egress } from '../settings/place-settings.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -65,7 +66,10 @@ function makeDatabase(
   { place, key }: Pick<FunctionSurroundings, 'key'> & { readonly place: Place | undefined },
 ): DatabaseAccess {
   const { database, protect, standby } = props;
-  if (database.kind === 'existing') return existingDatabase(scope, database);
+  if (database.kind === 'existing') {
+    if (standby) throw new SettingError('standby', 'false, since database is existing', true);
+    return existingDatabase(scope, database);
+  }
   if (place === undefined) throw new Error('a new database requires a VPC');
   if (database.kind === 'small' && database.login === 'iam') {
     Annotations.of(scope).addWarningV2('millrace:databaseLogin', LITTLE_MEMORY);

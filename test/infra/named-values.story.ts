@@ -70,6 +70,12 @@ it('each function has its settings and the right to read its secrets, and the te
   expect(warnings).toEqual([expect.stringContaining('secrets.UNUSED has no effect: no handler names it')]);
 });
 
+it('a synth refuses a standby of an existing database', () => {
+  expect(() => make({ handlers: [entry('echo', {})], secrets: { TOKEN }, standby: true })).toThrow(
+    'standby: expected false, since database is existing, got true',
+  );
+});
+
 it('a synth names every setting and secret that it lacks', () => {
   const handlers = [entry('echo', { settings: { GREETING: 'required' } }), entry('mail', { secrets: ['MAIL_KEY'] })];
 
