@@ -11,7 +11,7 @@ import { handlerAlias, handlerEntry } from '../bundle/options.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { checkBytes } from '../settings/setting-values.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
-import type { ReadableSecret } from './handler-secrets.ts';
+import { grantSecrets, type ReadableSecret } from './handler-secrets.ts';
 import type { Place } from './network.ts';
 import { allowOwn, ownProperties } from './own-options.ts';
 
@@ -60,7 +60,7 @@ export class DeployedHandler extends Construct implements IGrantable {
     });
     this.grantPrincipal = this.function.grantPrincipal;
     allowOwn(this.function.grantPrincipal, plan.definition.aws ?? {}, surroundings.stage);
-    for (const name of plan.secrets) secrets.get(name)?.grantRead(this.function.lambda);
+    grantSecrets(this.function.grantPrincipal, plan.secrets, { secrets, key: surroundings.key });
     this.invoked().addEventSource(
       new SqsEventSource(this.queue, {
         batchSize: plan.batchSize,

@@ -1,6 +1,9 @@
+import type { IRole } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { checkHandlerSecrets } from '../settings/setting-values.ts';
+import { allowKey } from './stage-key.ts';
 
 /** A secret of the app. All of `ISecret` would require an app without exactOptionalPropertyTypes. */
 export type ReadableSecret = Pick<ISecret, 'grantRead' | 'secretArn'>;
@@ -23,4 +26,16 @@ export class HandlerSecrets extends Construct {
       ]),
     );
   }
+}
+
+export interface Readable {
+  readonly secrets: ReadonlyMap<string, ReadableSecret>;
+  /** The key of the stage, which can encrypt them. */
+  readonly key: IKey | undefined;
+}
+
+/** Allows a role to read the secrets with these names. */
+export function grantSecrets(role: IRole, names: readonly string[], { secrets, key }: Readable): void {
+  for (const name of names) secrets.get(name)?.grantRead(role);
+  if (names.length > 0) allowKey(role, key, 'readSecrets');
 }

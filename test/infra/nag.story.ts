@@ -7,6 +7,7 @@ import { checkOwn } from '../../infra/own-checks.ts';
 import type { Context } from '../../infra/settings/context.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { Deployed } from './deployed.ts';
+import { KEY } from './key-uses.ts';
 import { expectNoViolation } from './nag-report.ts';
 import { EXISTING, synthesise } from './synthesise.ts';
 
@@ -21,10 +22,7 @@ const DOMAIN = {
   apiDomain: 'jobs.example.com',
   apiCertificate: 'arn:aws:acm:eu-central-1:123456789012:certificate/0123-4567',
 };
-const KEY = {
-  kmsKey: 'arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef',
-  alarmEmail: 'oncall@example.com',
-};
+const ENCRYPTED = { kmsKey: KEY, alarmEmail: 'oncall@example.com' };
 const JWT = { api: 'jwt', jwtIssuer: 'https://login.example.com', jwtAudience: 'jobs' };
 
 it.each<[string, Context, Readonly<Record<string, number>>]>([
@@ -35,7 +33,15 @@ it.each<[string, Context, Readonly<Record<string, number>>]>([
   ],
   [
     'a protected cluster behind endpoints, a key of the user, tokens of IAM, traces, and tokens that API Gateway verifies',
-    { database: 'create', databaseLogin: 'iam', protect: 'on', egress: 'endpoints', ...JWT, ...KEY, tracing: 'on' },
+    {
+      database: 'create',
+      databaseLogin: 'iam',
+      protect: 'on',
+      egress: 'endpoints',
+      ...JWT,
+      ...ENCRYPTED,
+      tracing: 'on',
+    },
     {
       'AWS::ApiGatewayV2::Authorizer': 1,
       'AWS::EC2::VPCEndpoint': 3,

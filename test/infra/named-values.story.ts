@@ -6,6 +6,7 @@ import type { HandlerEntry } from '../../core/catalog/import-handler.ts';
 import { Millrace } from '../../infra/millrace.ts';
 import echo from '../functions/deployed-handler.ts';
 import { Deployed } from './deployed.ts';
+import { KEY, type Statement, usesOf } from './key-uses.ts';
 import { EXISTING } from './synthesise.ts';
 
 const RUNTIME = String(EXISTING.databaseRuntimeSecret);
@@ -69,6 +70,27 @@ it('each function has its settings and the right to read its secrets, and the te
   const warnings = millrace.node.metadata.map(({ data }) => String(data));
   expect(warnings).toEqual([expect.stringContaining('secrets.UNUSED has no effect: no handler names it')]);
 });
+
+it.each(['password', 'iam'] as const)(
+  'with a key and the login %s, a handler that names a secret may decrypt it',
+  (login) => {
+    const handlers = [
+      entry('echo', { settings: {}, secrets: ['TOKEN'] }),
+      entry('plain', { settings: {}, secrets: [] }),
+    ];
+    const iam = { login: 'iam', user: 'shop', resourceId: 'db-ABC', host: 'db.example.com', name: 'jobs' } as const;
+    const choice = login === 'iam' ? iam : { runtimeSecret: RUNTIME };
+    const database = { kind: 'existing', ownerSecret: String(EXISTING.databaseOwnerSecret), ...choice } as const;
+
+    const { stack } = make({ handlers, database, kmsKey: KEY, secrets: { TOKEN } });
+
+    const deployed = new Deployed(stack);
+    const usesIn = (name: string) => usesOf(deployed.statementsOf(`millrace-shop-${name}`) as unknown as Statement[]);
+    const uses = ['secretsmanager kms:Decrypt', 'sqs kms:Decrypt'];
+    expect(usesIn('echo')).toEqual(uses);
+    expect(usesIn('plain')).toEqual(login === 'iam' ? uses.slice(1) : uses);
+  },
+);
 
 it('a synth refuses a standby of an existing database', () => {
   expect(() => make({ handlers: [entry('echo', {})], secrets: { TOKEN }, standby: true })).toThrow(
