@@ -96,7 +96,8 @@ it('docs/deploy.md states the price of the alarms', () => {
 
   expect(extra({ instanceId: 'x' })).toBe(extra({ clusterId: 'x' }));
   expect(documented).toBe(
-    `${price.toFixed(2)} for any number of handlers, ${extra({ apiId: 'x' })} with the API, and ${extra({ clusterId: 'x' })} with a new database`,
+    `${price.toFixed(2)} for any number of handlers, ${extra({ apiId: 'x' })} with the API, ` +
+      `${extra({ clusterId: 'x' })} with a new database, and ${extra({ rotated: ['app'] })} for each secret that is rotated`,
   );
 });
 
