@@ -1,33 +1,91 @@
+import { OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import { CLOUDWATCH_METRICS } from '../../core/numbers/metric-table.ts';
 import type { Settings } from '../settings/settings.ts';
+import { HOURS, UNIT_PRICES } from './unit-prices.ts';
 
-const HOURS = 730;
+const SECONDS = HOURS * 3600;
+const MINUTES = HOURS * 60;
 /** A second instance, in another zone, costs what the first does. */
 const INSTANCES = { alone: 1, standby: 2 };
 const ZONES = 2;
+/** Lambda keeps this number of pollers for each queue whose concurrency has a maximum, each with long polls of 20 s. */
+const POLLERS = 5;
+const LONG_POLL_SECONDS = 20;
+/** Billed duration of a tick of the dispatcher that finds nothing, and of the mirror. An assumption. */
+const TICK_SECONDS = 0.25;
+/** How long a run of the dispatcher continues beside the one that replaces it. */
+const OVERLAP_SECONDS = 1;
+/** What the mirror requests of an empty dead-letter queue: its depth each minute, and a sweep each 15 minutes. */
+export const MIRROR_REQUESTS = { check: 1, sweep: 2 };
+const SWEEPS = MINUTES / 15;
+
+/** One line of a bill: what a service charges a month. */
+export interface PriceLine {
+  readonly service: string;
+  /** What it charges for. */
+  readonly what: string;
+  /** Number of requests, for a service that counts them. */
+  readonly requests?: number;
+  readonly gbSeconds?: number;
+  readonly dollars: number;
+}
+
+type Amount = Omit<PriceLine, 'service' | 'what'>;
+
+/** Returns the price of invocations of a function that are billed for `seconds` each. */
+export function lambdaPrice(invocations: number, seconds: number, memoryMb: number) {
+  const { lambdaRequest, lambdaGbSecond } = UNIT_PRICES;
+  const gbSeconds = invocations * seconds * (memoryMb / 1024);
+  const dollars = invocations * lambdaRequest.dollars + gbSeconds * lambdaGbSecond.dollars;
+  return { requests: invocations, gbSeconds, dollars } satisfies Amount;
+}
+
+/** Returns the price of requests of SQS. */
+export function sqsPrice(requests: number) {
+  return { requests, dollars: requests * UNIT_PRICES.sqsRequest.dollars } satisfies Amount;
+}
+
+const { memoryMb } = OWN_FUNCTIONS.dispatcher;
+/** What the functions of a stage use in a month. */
+export const LAMBDA = {
+  /** A dispatcher that is invoked every minute and finds nothing. */
+  tick: lambdaPrice(MINUTES, TICK_SECONDS, memoryMb),
+  /** A dispatcher that always runs. */
+  loop: lambdaPrice(MINUTES, 60 + OVERLAP_SECONDS, memoryMb),
+  /** The mirror, which runs every minute. */
+  mirror: lambdaPrice(MINUTES, TICK_SECONDS, OWN_FUNCTIONS['dlq-mirror'].memoryMb),
+};
+const SQS = {
+  polling: sqsPrice(POLLERS * (SECONDS / LONG_POLL_SECONDS)),
+  mirroring: sqsPrice(MINUTES * MIRROR_REQUESTS.check + SWEEPS * MIRROR_REQUESTS.sweep),
+};
+const unit = (name: keyof typeof UNIT_PRICES) => UNIT_PRICES[name].dollars;
 
 /** Prices in us-east-1, in dollars a month, without free tiers. */
 export const PRICES = {
   /** Aurora Serverless v2 at half a capacity unit. */
-  cluster: 0.12 * 0.5 * HOURS,
+  cluster: unit('auroraUnitHour') * 0.5 * HOURS,
   /** db.t4g.micro, and 20 GB. */
-  instance: 0.016 * HOURS + 0.115 * 20,
+  instance: unit('instanceHour') * HOURS + unit('storageGb') * 20,
   /** One interface endpoint in two zones. */
-  endpoint: 0.01 * ZONES * HOURS,
+  endpoint: unit('endpointHour') * ZONES * HOURS,
   /** A NAT gateway and its public address. */
-  nat: (0.045 + 0.005) * HOURS,
-  secret: 0.4,
-  /** A dispatcher that is invoked every minute and finds nothing. */
-  tick: 0.05,
-  /** A dispatcher that always runs. */
-  loop: 9,
+  nat: (unit('natHour') + unit('addressHour')) * HOURS,
+  secret: unit('secret'),
+  tick: LAMBDA.tick.dollars,
+  loop: LAMBDA.loop.dollars,
+  mirror: LAMBDA.mirror.dollars,
+  /** The schedules that invoke the dispatcher and the mirror. */
+  schedules: 2 * MINUTES * unit('schedulerInvocation'),
   /** The requests of an idle function that polls its queue. */
-  polling: 0.26,
+  polling: SQS.polling.dollars,
+  /** The requests of the mirror for an empty dead-letter queue. */
+  mirroring: SQS.mirroring.dollars,
   /** Each metric that an alarm watches. */
-  alarmMetric: 0.1,
-  compositeAlarm: 0.5,
-  metric: 0.3,
-  dashboard: 3,
+  alarmMetric: unit('alarmMetric'),
+  compositeAlarm: unit('compositeAlarm'),
+  metric: unit('metric'),
+  dashboard: unit('dashboard'),
 } as const;
 
 type Priced = Pick<
@@ -42,27 +100,46 @@ export interface PricedHandlers {
   readonly alarmMetrics: number;
 }
 
+export function sumOf(lines: readonly PriceLine[]): number {
+  return lines.reduce((sum, { dollars }) => sum + dollars, 0);
+}
+
 /** Returns what a stage costs a month at rest, if it publishes every metric. */
-export function monthlyPrice(settings: Priced, { handlers, alarmMetrics }: PricedHandlers): number {
+export function restLines(settings: Priced, { handlers, alarmMetrics }: PricedHandlers): PriceLine[] {
   const { alarms, dashboard, dispatch } = settings;
-  const parts = [
-    databasePrice(settings),
-    egressPrice(settings),
-    dispatch === 'loop' ? PRICES.loop : PRICES.tick,
-    handlers * PRICES.polling,
-    alarms === false ? 0 : alarmMetrics * PRICES.alarmMetric + PRICES.compositeAlarm,
-    metricCount(settings, handlers) * PRICES.metric,
-    dashboard ? PRICES.dashboard : 0,
+  const of = (service: string, what: string, amount: Amount | number): PriceLine => ({
+    ...{ service, what },
+    ...(typeof amount === 'number' ? { dollars: amount } : amount),
+  });
+  const lines = [
+    of('SQS', 'idle polling', times(handlers, SQS.polling)),
+    of('SQS', 'mirror', times(handlers, SQS.mirroring)),
+    of('Lambda', 'dispatcher', dispatch === 'loop' ? LAMBDA.loop : LAMBDA.tick),
+    of('Lambda', 'mirror', LAMBDA.mirror),
+    of('EventBridge', 'two schedules', { requests: 2 * MINUTES, dollars: PRICES.schedules }),
+    of('CloudWatch', 'alarms', alarms === false ? 0 : alarmMetrics * PRICES.alarmMetric + PRICES.compositeAlarm),
+    of('CloudWatch', 'metrics', metricCount(settings, handlers) * PRICES.metric),
+    of('CloudWatch', 'dashboard', dashboard ? PRICES.dashboard : 0),
+    of('Secrets', 'database logins', secretCount(settings) * PRICES.secret),
+    of('Database', settings.database.kind, databasePrice(settings)),
+    of('Network', settings.network.egress ?? 'free', egressPrice(settings)),
   ];
-  return parts.reduce((sum, part) => sum + part, 0);
+  return lines.filter(({ dollars }) => dollars > 0);
+}
+
+function times(factor: number, { requests, dollars }: Amount & { readonly requests: number }): Amount {
+  return { requests: factor * requests, dollars: factor * dollars };
+}
+
+function secretCount({ database }: Priced): number {
+  const isWithoutApp = database.kind === 'existing' && database.appSecret === undefined;
+  return 3 - Number(isWithoutApp) - Number(database.login === 'iam');
 }
 
 function databasePrice({ database, standby }: Priced): number {
-  const isWithoutApp = database.kind === 'existing' && database.appSecret === undefined;
-  const secrets = PRICES.secret * (3 - Number(isWithoutApp) - Number(database.login === 'iam'));
-  if (database.kind === 'existing') return secrets;
+  if (database.kind === 'existing') return 0;
   const instances = standby ? INSTANCES.standby : INSTANCES.alone;
-  return instances * (database.kind === 'create' ? PRICES.cluster : PRICES.instance) + secrets;
+  return instances * (database.kind === 'create' ? PRICES.cluster : PRICES.instance);
 }
 
 function egressPrice({ network, database, api }: Priced): number {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { alarmsOf } from '../../../infra/plan/alarms.ts';
-import { monthlyPrice, PRICES } from '../../../infra/plan/prices.ts';
+import { STAGES, stagePrice } from '../../../infra/cost/stage-price.ts';
+import { PRICES, restLines, sumOf } from '../../../infra/plan/prices.ts';
 import { readSettings } from '../../../infra/settings/settings.ts';
 import { EXISTING, IAM } from '../synthesise.ts';
 
@@ -12,13 +12,7 @@ const HANDLERS = 2;
 /** Returns the price of a stage with two handlers and the settings of a cell such as `stage=prod standby=on`. */
 function priceOf(cell: string): number {
   const given = [...cell.matchAll(/(\w+)=([\w-]+)/g)].map(([, name, value]) => [name, value] as const);
-  const context = { stage: 'dev', ...Object.fromEntries(given) };
-  const settings = readSettings(context.database === 'existing' ? { ...EXISTING, ...context } : context);
-  const apiId = settings.api.mode === 'off' ? {} : { apiId: 'api' };
-  const database = { create: { clusterId: 'x' }, small: { instanceId: 'x' }, existing: {} }[settings.database.kind];
-  const alarms = alarmsOf({ stage: settings.stage, ...apiId, ...database });
-  const alarmMetrics = alarms.reduce((sum, { metrics }) => sum + Object.keys(metrics).length, 0);
-  return monthlyPrice(settings, { handlers: HANDLERS, alarmMetrics });
+  return sumOf(stagePrice(Object.fromEntries(given), HANDLERS));
 }
 
 const stages = [...PAGE.matchAll(/^\| ([^|]+) \| ([^|]*=[^|]*) \| (\d+\.\d\d) \|$/gm)].map(
@@ -30,8 +24,17 @@ it.each(stages)('the deploy page states the price of the stage "%s" with %s', (_
 });
 
 it('the deploy page compares whole stages', () => {
-  expect(stages.map(([name]) => name)).toEqual(['try', 'dev', 'small production', 'production']);
+  expect(stages.map(([name]) => name.replace(' production', ''))).toEqual(Object.keys(STAGES));
 });
+
+it.each(Object.entries(STAGES))(
+  '`npm run cost -- --stage %s` has the settings of the deploy page',
+  (kind, settings) => {
+    const [, , price] = stages.find(([name]) => name.split(' ')[0] === kind) ?? [];
+
+    expect(sumOf(stagePrice(settings, HANDLERS)).toFixed(2)).toBe(price);
+  },
+);
 
 it.each([
   ['a default stage costs at most $20', 'stage=dev', 20],
@@ -49,6 +52,9 @@ it.each([
   ['`dispatch=tick`', PRICES.tick],
   ['`dispatch=loop`', PRICES.loop],
   ['each handler', PRICES.polling],
+  ['each handler', PRICES.mirroring],
+  ['mirror', PRICES.mirror],
+  ['mirror', PRICES.schedules],
   ['metrics in CloudWatch', PRICES.metric],
   ['dashboard', PRICES.dashboard],
   ['secrets', PRICES.secret],
@@ -71,7 +77,7 @@ it.each([EXISTING, { database: 'create' }])(
   'a stage of which IAM authenticates the functions has one secret less: %j',
   (context) => {
     const price = (one: object) =>
-      monthlyPrice(readSettings({ stage: 'prod', ...one }), { handlers: 1, alarmMetrics: 1 });
+      sumOf(restLines(readSettings({ stage: 'prod', ...one }), { handlers: 1, alarmMetrics: 1 }));
     const iam = context === EXISTING ? IAM : { ...context, databaseLogin: 'iam' };
 
     expect(price(context) - price(iam)).toBeCloseTo(PRICES.secret);
