@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { runCold } from './cold.ts';
 import { compare } from './compare.ts';
 import { runLoad } from './load.ts';
 import { runOpenTestDatabase } from './open-test-database.ts';
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     stack: { type: 'boolean', default: true },
     sqs: { type: 'boolean', default: false },
     synth: { type: 'boolean', default: false },
+    cold: { type: 'boolean', default: false },
     handlers: { type: 'string', default: '300' },
   },
 });
@@ -30,6 +32,8 @@ const print = (text: string) => void process.stdout.write(`${text}\n`);
 if (values.sqs) {
   // Measures the SQS emulator alone, with messages instead of jobs.
   await runSqs({ messages: jobs, runs, print });
+} else if (values.cold) {
+  await runCold({ runs, print });
 } else if (values.synth) {
   await runSynth({ handlers: positive('handlers', values.handlers), print });
 } else {
