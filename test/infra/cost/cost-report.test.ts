@@ -3,7 +3,7 @@ import { computeCost } from '../../../infra/cost/compute-cost.ts';
 import { costJson, costReport } from '../../../infra/cost/cost-report.ts';
 import { stageTable, systemTable } from '../../../infra/cost/cost-tables.ts';
 import { type CostOptions, readWork } from '../../../infra/cost/read-work.ts';
-import { sumOf } from '../../../infra/plan/prices.ts';
+import { LAMBDA, sumOf } from '../../../infra/plan/prices.ts';
 import { UNIT_PRICES } from '../../../infra/plan/unit-prices.ts';
 import { readDocument, section } from '../../docs/documents.ts';
 
@@ -104,4 +104,22 @@ it('the README and docs/cost.md have the tables that the command prints', () => 
   expect(section(readDocument('README.md'), 'Cost').text).toContain(stageTable(options));
   expect(readDocument('docs/cost.md').text).toContain(stageTable(options));
   expect(readDocument('docs/cost.md').text).toContain(systemTable(options));
+});
+
+it('docs/cost.md states what a million jobs and the API add', () => {
+  const tick = (line: string) => costOf(`--mode tick ${line}`);
+  const each = tick('').jobs.map(({ dollars }) => dollars.toFixed(2));
+  const nudges = (line: string) => dollarsOf(`--door api ${line}`, 'Lambda', /nudges/);
+  const api = tick('--door api').dollars.jobs - tick('').dollars.jobs - nudges('');
+  const mostNudges = nudges('--jobs 1e9');
+
+  const text = readDocument('docs/cost.md').text.replace(/\s+/g, ' ');
+
+  expect(text).toContain(
+    `costs ${tick('').dollars.jobs.toFixed(2)} more: ${each[0]} for SQS, ${each[1]} for Lambda and ${each[2]}`,
+  );
+  expect(text).toContain(`(\`--batch 1\`), it is ${tick('--batch 1').dollars.jobs.toFixed(2)}.`);
+  expect(text).toContain(`adds ${api.toFixed(2)} a million`);
+  expect(text).toContain(`up to ${mostNudges.toFixed(2)} a month for nudges`);
+  expect(text).toContain(`up to ${LAMBDA.loop.dollars.toFixed(2)} while there are jobs`);
 });
