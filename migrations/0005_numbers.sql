@@ -4,11 +4,11 @@
 -- transaction of an application would then block settle. Maintain folds them into the totals, which are never deleted:
 -- one row per series. Job types that never had a handler are one series, `_other`.
 create table millrace.job_events (
-  event text not null check (event in
-    ('enqueued', 'succeeded', 'failed', 'retried', 'dead_lettered', 'manual_retry', 'skipped', 'cancelled')),
+  -- enqueued, succeeded, failed, retried, dead_lettered, manual_retry, skipped or cancelled.
+  event text not null,
   job_type text not null,
   status text not null,
-  count bigint not null check (count > 0)
+  count bigint not null
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 create table millrace.job_event_totals (
   event text not null,
@@ -38,7 +38,7 @@ create table millrace.job_timings (
   outcome text not null,
   wait_bucket smallint not null,
   run_bucket smallint not null,
-  count bigint not null check (count > 0),
+  count bigint not null,
   wait_seconds double precision not null,
   run_seconds double precision not null
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);

@@ -2,19 +2,36 @@
 -- jobs: millrace.my_jobs. core/enqueue/enqueue.ts calls the functions. SECURITY DEFINER functions pin their search path
 -- and qualify every name.
 
--- Fills in max_attempts of a plain insert from the handler, or 5 if the handler is unknown.
+-- Raises the error of a check constraint, unless the rule is null.
+create function millrace.refuse(rule text) returns void
+  language plpgsql set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  if rule is not null then
+    raise exception 'the job breaks a rule: %', rule using errcode = 'check_violation', constraint = rule,
+      schema = 'millrace', table = 'jobs';
+  end if;
+end $$;
+revoke execute on function millrace.refuse(text) from public;
+
+-- Fills in max_attempts of a plain insert from the handler, or 5 if the handler is unknown. Refuses a value that would
+-- not fit in an index; the trigger below refuses all others, for less.
 create function millrace.fill_in_max_attempts() returns trigger
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
 begin
-  new.max_attempts := coalesce((select h.max_attempts from millrace.handlers h
+  perform millrace.refuse(millrace.broken_rule(new.job_type, new.routing_key, null, null, null, null, null,
+    new.unique_key, null, null, null, null));
+  new.max_attempts := coalesce(new.max_attempts, (select h.max_attempts from millrace.handlers h
     where h.job_type = new.job_type and h.routing_key = new.routing_key), 5);
   return new;
 end $$;
 create trigger fill_in_max_attempts before insert on millrace.jobs_live
-  for each row when (new.max_attempts is null) execute function millrace.fill_in_max_attempts();
+  for each row when (new.max_attempts is null
+    or octet_length(new.job_type) + octet_length(new.routing_key) + octet_length(new.unique_key) > 2000)
+  execute function millrace.fill_in_max_attempts();
 
--- Counts the jobs of an insert. Refuses ids that the insert names, if the sequence has not issued them or a finished job
+-- Counts the jobs of an insert. Refuses those that break a rule, and ids that the insert names, if the sequence has not issued them or a finished job
 -- has one: two jobs with one id could not both finish. Finished jobs are read only if the ids may not be new: if the
 -- newest is not the one that this session was issued last, or the oldest is not newer than those that the session has
 -- inserted before. Refuses a status other than pending: a dead letter by insert would have no row in dead_letters. The
@@ -27,11 +44,16 @@ declare
   lowest bigint;
   highest bigint;
   is_new boolean;
+  broken text;
 begin
-  select min(i.id), max(i.id), bool_and(i.status = 'pending') into lowest, highest, is_new from inserted i;
+  select min(i.id), max(i.id), bool_and(i.status = 'pending'),
+         min(millrace.broken_rule(i.job_type, i.routing_key, i.payload, i.priority, i.max_attempts, i.run_at, i.start_by,
+           i.unique_key, i.unique_until, i.group_key, i.on_dead_letter, i.traceparent))
+    into lowest, highest, is_new, broken from inserted i;
   if highest is null then
     return null;
   end if;
+  perform millrace.refuse(broken);
   if tg_table_name = 'jobs' then
     if not is_new then
       raise exception 'status: a new job is pending: omit the column' using errcode = 'invalid_parameter_value';

@@ -1,9 +1,9 @@
 -- How a job ends, and how it dies: each is written here once, for every statement that does it.
 
 -- Finishes jobs: moves their rows from jobs_live to today's slot of the ring, and returns their ids. The arrays are
--- parallel: `statuses` is succeeded, skipped or cancelled, `results` is JSON text, `errors` replaces last_error, and
--- `failed` marks a cancelled job whose attempt failed, which counts as failed. A null array stands for nulls. With a
--- request, only running attempts of that Lambda request under these claims: core/jobs/settle.ts calls it for batches
+-- parallel: `statuses` is succeeded (or null), skipped or cancelled, `results` is JSON text, `errors` replaces
+-- last_error, and `failed` marks a cancelled job whose attempt failed, which counts as failed. A null array stands for
+-- nulls. With a request, only running attempts of that Lambda request under these claims: core/jobs/settle.ts calls it for batches
 -- that have all succeeded, with a lock timeout. Without one, the caller has checked the state of the rows, and locked rows
 -- are skipped.
 create function millrace.finish(
@@ -18,6 +18,7 @@ create function millrace.finish(
   as $$
 declare
   l record;
+  ended_ids bigint[];
 begin
   if request is not null then
     -- Deletes the rows without locking them first, which would cost half as much again.
@@ -35,12 +36,17 @@ begin
     if l.ids is null then
       return;
     end if;
+    -- A job that runs is not a dead letter.
+    update millrace.dead_letters d
+      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = e.error
+      from unnest(l.ids, l.errors) as e(id, error), millrace.jobs_live j
+      where d.job_id = e.id and d.status = 'open' and d.job_id = any(l.ids)
+        and j.id = e.id and j.id = any(l.ids) and j.status = 'dead_letter';
   end if;
   if 'cancelled' = any(l.statuses) then
     perform millrace.free_keys(array(
       select e.id from unnest(l.ids, l.statuses) as e(id, status) where e.status = 'cancelled'));
   end if;
-  return query
   with ended as (
     -- By id, not by ctid: this statement does not see the place of a row that changed just before it was locked. The
     -- columns are named, because j.* makes the whole statement 3 % slower.
@@ -51,8 +57,8 @@ begin
         and (request is null or j.claim_no = e.claim_no and j.status = 'running' and j.request_id = request)
       returning j.id, j.job_type, j.routing_key, j.payload, j.status, j.priority, j.attempts, j.max_attempts, j.run_at,
         j.next_retry_at, j.claim_no, j.message_id, j.message_sent_at, j.request_id, j.dispatched_at, j.started_at,
-        j.created_at, j.unique_key, j.group_key, j.last_error, j.progress, j.traceparent, j.inserted_by, e.new_status,
-        e.new_result, e.error, e.failed
+        j.created_at, j.unique_key, j.group_key, j.last_error, j.progress, j.traceparent, j.inserted_by,
+        coalesce(e.new_status, 'succeeded') as new_status, e.new_result, e.error, e.failed
   ), kept as (
     insert into millrace.jobs_finished (id, slot, job_type, routing_key, payload, status, priority, attempts,
         max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at, finished_at,
@@ -63,14 +69,6 @@ begin
         case when g.new_status <> 'succeeded' then coalesce(g.error, g.last_error) end, g.new_result::jsonb,
         case when g.new_status <> 'succeeded' then g.progress end, g.traceparent, g.inserted_by
         from ended g
-  ), answered as (
-    delete from millrace.cancel_requests c where c.job_id = any(array(select g.id from ended g))
-  ), discarded as (
-    update millrace.dead_letters d
-      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = g.error
-      from ended g
-      where d.job_id = g.id and g.status = 'dead_letter' and d.status = 'open'
-        and d.job_id = any(array(select e.id from ended e where e.status = 'dead_letter'))
   ), counted as (
     insert into millrace.job_events (event, job_type, status, count)
       select e.event, g.job_type, g.new_status, count(*)
@@ -88,7 +86,13 @@ begin
              (select millrace.timing_bounds() as bounds) b
         group by 1, 2, 3, 4
   )
-  select g.id from ended g;
+  select array_agg(g.id) into ended_ids from ended g;
+  -- A statement of its own reads the requests that were stored while the one above waited for a row, and usually there
+  -- are none.
+  if exists (select from millrace.cancel_requests) then
+    delete from millrace.cancel_requests c where c.job_id = any(ended_ids);
+  end if;
+  return query select unnest(ended_ids);
 end $$;
 
 -- Finishes jobs as cancelled, for one reason. Every caller has locked the rows of waiting, dispatched or dead jobs.

@@ -181,15 +181,10 @@ create function millrace.replace_job(
 ) returns boolean
   language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
   as $$
-declare
-  told text;
-  broken text;
 begin
-  -- The constraint of the table does not measure a job that was claimed once.
-  if octet_length(replace_job.payload::text) > 1048576 then
-    raise exception 'enqueue: payload is at most 1 MiB' using errcode = 'check_violation',
-      constraint = 'payload is at most 1 MiB';
-  end if;
+  perform millrace.refuse(millrace.broken_rule('any', '', replace_job.payload, replace_job.priority,
+    replace_job.max_attempts, replace_job.run_at, replace_job.start_by, null, null, replace_job.group_key,
+    replace_job.on_dead_letter, replace_job.traceparent));
   update millrace.jobs_live j
     set payload = replace_job.payload, run_at = replace_job.run_at, priority = replace_job.priority,
         max_attempts = coalesce(replace_job.max_attempts, (select h.max_attempts from millrace.handlers h
@@ -198,9 +193,6 @@ begin
         on_dead_letter = replace_job.on_dead_letter, updated_at = millrace.clock()
     where j.id = replace_job.job_id and j.status = 'pending' and j.started_at is null;
   return found;
-exception when check_violation then
-  get stacked diagnostics told = message_text, broken = constraint_name;
-  raise exception '%', told using errcode = 'check_violation', constraint = broken;
 end $$;
 
 -- Refuses to change such a key by hand: its row of unique_keys would still hold the former one. A statement trigger

@@ -151,8 +151,7 @@ const OF_A_NEW_JOB =
   'job_type, routing_key, payload, priority, max_attempts, run_at, start_by, unique_key, group_key, traceparent, ' +
   'on_dead_letter';
 /** The constraints that connect the status with other columns. */
-const OF_A_STATUS =
-  /^(status is one of|failed has a|dispatched and running have|running has a|finished has|a job that was tried)/;
+const OF_A_STATUS = /^a (live|finished) job has /;
 
 /** Postgres names the table or the constraint, but not what an insert can contain. */
 function hintOnNewJob(error: unknown, text: string): string[] {

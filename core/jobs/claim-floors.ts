@@ -9,12 +9,12 @@ interface Floor {
   readonly due: Map<number, { readonly at: string; readonly id: string }>;
 }
 
-/** The columns of a claimed job that raise the floors of its handler. */
-export interface FloorOfJob {
+/** The floor below which a claim has left nothing of a priority. */
+export interface NewFloor extends HandlerAddress {
   readonly priority: number;
   /** The lowest claim in flight. */
   readonly firstClaim: string;
-  /** Due time of the job, but no later than two seconds ago, because a slow transaction may commit due jobs late. */
+  /** Due time of the last job, but no later than two seconds ago: a slow transaction may commit due jobs late. */
   readonly floorAt: string;
   readonly floorId: string;
 }
@@ -28,11 +28,8 @@ export interface ClaimFloors {
   begin(): void;
   /** Returns a claim number for each handler, and a time and an id for each of its ten priorities. */
   read(handlers: readonly HandlerAddress[]): { claimNos: string[]; dueTimes: string[]; ids: string[] };
-  /**
-   * Runs after a claim that succeeded: clears the floors if it ignored them, and raises them to these jobs, which are
-   * in order of due time and id within a priority.
-   */
-  end(jobs: readonly (HandlerAddress & FloorOfJob)[]): void;
+  /** Runs after a claim that succeeded: clears the floors if it ignored them, and raises them to these. */
+  end(raised: readonly NewFloor[]): void;
   /** Returns the floors of due times as JSON, for the next run: its first claim would be slow without them. */
   save(): string;
 }
@@ -87,13 +84,13 @@ export function openFloors(time: Pick<Time, 'now'>, saved?: SavedFloors): ClaimF
         ids: due.map((floor) => floor?.id ?? '0'),
       };
     },
-    end(jobs) {
+    end(raised) {
       if (measuring) {
         cost = time.now() - ignoredAt;
         floors.clear();
       }
       measuring = false;
-      for (const [name, claimed] of Map.groupBy(jobs, handlerName)) {
+      for (const [name, claimed] of Map.groupBy(raised, handlerName)) {
         const due = floors.get(name)?.due ?? new Map();
         for (const { priority, floorAt, floorId } of claimed) due.set(priority, { at: floorAt, id: floorId });
         const [first] = claimed;

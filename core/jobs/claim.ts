@@ -1,7 +1,7 @@
 import type { HandlerAddress } from '../handler/naming.ts';
 import type { Database } from '../postgres/database.ts';
 import { systemTime } from '../time.ts';
-import { type ClaimFloors, type FloorOfJob, openFloors } from './claim-floors.ts';
+import { type ClaimFloors, openFloors } from './claim-floors.ts';
 
 /** A job that this dispatch has claimed and must send. */
 export interface ClaimedJob extends HandlerAddress {
@@ -129,12 +129,27 @@ const CLAIM_DUE_JOBS = `
       ) t
       where h.job_type = t.job_type and h.routing_key = t.routing_key and t.next <> t.max_in_flight
   )
-  select id, claim_no as "claimNo", job_type as "jobType", routing_key as "routingKey", queue_url as "queueUrl",
-         refusals, group_key as "groupKey", (select epoch from millrace.installation) as epoch, priority,
-         coalesce(first_claim, claim_no) as "firstClaim",
-         least(due_at, millrace.clock() - interval '2 seconds')::text as "floorAt",
-         case when due_at < millrace.clock() - interval '2 seconds' then id else 0 end as "floorId"
-    from claimed join locked using (id) order by rank, due_at, id`;
+  select job_type as "jobType", routing_key as "routingKey", priority, min(queue_url) as "queueUrl",
+         min(refusals) as refusals, min(claim_no) as "claimNo", (select epoch from millrace.installation) as epoch,
+         string_agg(id::text, ',' order by due_at, id) as ids,
+         case when count(group_key) > 0 then array_agg(group_key order by due_at, id) end as "groupKeys",
+         coalesce(min(first_claim), min(claim_no)) as "firstClaim",
+         least(max(due_at), millrace.clock() - interval '2 seconds')::text as "floorAt",
+         max(due_at) < millrace.clock() - interval '2 seconds' as "isSettled"
+    from claimed join locked using (id) group by job_type, routing_key, priority order by priority`;
+
+/** The claimed jobs of a handler with one priority, in order of due time and id: a row for each job would cost more. */
+interface ClaimedGroup extends Omit<ClaimedJob, 'id' | 'groupKey'> {
+  readonly priority: number;
+  /** With commas between them. */
+  readonly ids: string;
+  /** Null if no job has one. */
+  readonly groupKeys: readonly (string | null)[] | null;
+  readonly firstClaim: string;
+  readonly floorAt: string;
+  /** Whether no slow transaction can still commit a job that became due before the last of them. */
+  readonly isSettled: boolean;
+}
 
 /** Share of the claims that ignore priority. */
 const SHARE_BY_AGE = 0.1;
@@ -152,8 +167,9 @@ export interface ClaimOptions {
 const LIMITS = { statementMs: 5000, idleMs: 5000 };
 
 /**
- * Claims up to `limit` due jobs of all open handlers, none above its `max_in_flight`, in order of priority, due time
- * and id; one claim in ten ignores priority. All get one new claim number, and the caller must send them.
+ * Claims up to `limit` due jobs of all open handlers, none above its `max_in_flight`: the first by priority, due time
+ * and id, or in one claim of ten by due time and id. All get one new claim number, and the caller must send them, those
+ * of a handler in this order.
  */
 export async function claim(
   db: Database,
@@ -162,15 +178,23 @@ export async function claim(
 ): Promise<ClaimedJob[]> {
   const isByAge = random() < SHARE_BY_AGE;
   floors.begin();
-  const jobs = await db.transaction(async (tx) => {
+  const groups = await db.transaction(async (tx) => {
     const { rows: open } = await tx.query<HandlerAddress>(LOCK_OPEN_HANDLERS);
     if (open.length === 0) return [];
     const types = open.map(({ jobType }) => jobType);
     const keys = open.map(({ routingKey }) => routingKey);
     const { claimNos, dueTimes, ids } = floors.read(open);
     const values = [types, keys, limit, claimNos, dueTimes, ids, isByAge];
-    return (await tx.query<ClaimedJob & FloorOfJob>(CLAIM_DUE_JOBS, values)).rows;
+    return (await tx.query<ClaimedGroup>(CLAIM_DUE_JOBS, values)).rows;
   }, LIMITS);
-  floors.end(jobs);
-  return jobs;
+  const claimed = groups.map((group) => ({ ...group, ids: group.ids.split(',') }));
+  floors.end(claimed.map((group) => ({ ...group, floorId: (group.isSettled && group.ids.at(-1)) || '0' })));
+  return claimed.flatMap(jobsOf);
+}
+
+function jobsOf({ ids, groupKeys, ...group }: Omit<ClaimedGroup, 'ids'> & { readonly ids: readonly string[] }) {
+  const { jobType, routingKey, claimNo, queueUrl, refusals, epoch } = group;
+  return ids.map((id, index): ClaimedJob => {
+    return { id, claimNo, jobType, routingKey, queueUrl, refusals, groupKey: groupKeys?.[index] ?? null, epoch };
+  });
 }

@@ -1,4 +1,5 @@
 import type { Settled, Settlement } from '../outcome.ts';
+import { arrayText } from '../postgres/array-text.ts';
 import type { Database } from '../postgres/database.ts';
 import { isLockTimeout, isStatementError, isStatementTimeout } from '../postgres/statement-errors.ts';
 import { type LockWaits, type SettleOptions, settleEach } from './settle-each.ts';
@@ -6,8 +7,9 @@ import { type LockWaits, type SettleOptions, settleEach } from './settle-each.ts
 // The usual batch, in which every attempt succeeded. migrations/0009_endings.sql defines how a job ends and how it
 // dies.
 const FINISH_SUCCESSES = `
-  select id as "jobId", 'succeeded' as status
-    from millrace.finish($1::bigint[], $2::bigint[], $3::text[], $4::text[], null, null, $5) as id`;
+  select count(*)::integer as count,
+         case when count(*) < cardinality($1::bigint[]) then array_agg(id::text) end as ids
+    from millrace.finish($1::bigint[], $2::bigint[], null, $3::text[], null, null, $4) as id`;
 
 // All other batches. The function is in migrations/0008_attempts.sql.
 const SETTLE_ATTEMPTS = `
@@ -166,15 +168,20 @@ function enqueuedText({ jobId, outcome }: Settlement): string[] {
   return groups.map((members) => `{"parent":"${jobId}",${members}}`);
 }
 
-async function finishSuccesses(db: Database, settlements: readonly Settlement[], requestId: string) {
+async function finishSuccesses(
+  db: Database,
+  settlements: readonly Settlement[],
+  requestId: string,
+): Promise<Settled[]> {
+  const results = settlements.map(({ outcome }) => (outcome.kind === 'succeeded' ? outcome.result : null));
   const { rows } = await db
     .limited({ lockMs: LOCK_MS })
-    .query<Settled>(FINISH_SUCCESSES, [
-      settlements.map(({ jobId }) => jobId),
-      settlements.map(({ claimNo }) => claimNo),
-      settlements.map(() => 'succeeded'),
-      settlements.map(({ outcome }) => (outcome.kind === 'succeeded' ? outcome.result : null)),
+    .query<{ count: number; ids: readonly string[] | null }>(FINISH_SUCCESSES, [
+      arrayText(settlements.map(({ jobId }) => jobId)),
+      arrayText(settlements.map(({ claimNo }) => claimNo)),
+      results.every((result) => result === null) ? null : results,
       requestId,
     ]);
-  return rows;
+  const ids = rows[0]?.ids ?? (rows[0]?.count === 0 ? [] : settlements.map(({ jobId }) => jobId));
+  return ids.map((jobId) => ({ jobId, status: 'succeeded' }));
 }

@@ -1,3 +1,4 @@
+import { arrayText } from '../postgres/array-text.ts';
 import type { Database, Queryable } from '../postgres/database.ts';
 import { isLockTimeout, isStatementError } from '../postgres/statement-errors.ts';
 import type { Begun, StartBatch, StartRequest } from './start-answer.ts';
@@ -56,11 +57,11 @@ async function startAll(db: Database, batch: StartBatch): Promise<Map<StartReque
 async function startRows(db: Queryable, batch: StartBatch): Promise<Map<StartRequest, Begun>> {
   const { requests } = batch;
   const { rows } = await db.query<Begun & { ord: number }>(START_CLAIMED_JOBS, [
-    requests.map(({ jobId }) => jobId),
-    requests.map(({ claimNo }) => claimNo),
-    requests.map(({ messageId }) => messageId),
-    requests.map(({ sentAt }) => sentAt),
-    requests.map(({ epoch }) => epoch),
+    arrayText(requests.map(({ jobId }) => jobId)),
+    arrayText(requests.map(({ claimNo }) => claimNo)),
+    arrayText(requests.map(({ messageId }) => messageId)),
+    arrayText(requests.map(({ sentAt }) => sentAt)),
+    arrayText(requests.map(({ epoch }) => epoch)),
     batch.jobType,
     batch.routingKey,
     batch.requestId,

@@ -23,7 +23,7 @@ const FILLED = [
 
 /** Members of a client that pg reads after its constructor; its types do not declare them. */
 interface Driver {
-  readonly connection: NodeJS.EventEmitter & { readonly stream: { destroy(): void } };
+  readonly connection: NodeJS.EventEmitter & { readonly stream: { destroy(): void; cork(): void; uncork(): void } };
   readonly connectionParameters: Record<string, unknown>;
   binary: boolean;
   password: pg.ClientConfig['password'];
@@ -90,6 +90,17 @@ export async function openClient(servers: readonly Server[], options: ConnectOpt
     }
   }
   throw new Error('expected at least one server');
+}
+
+/** Runs `work`, and sends all statements that it begins in one packet. */
+export function inOnePacket<T>(client: object, work: () => T): T {
+  const { stream } = (client as Driver).connection;
+  stream.cork();
+  try {
+    return work();
+  } finally {
+    stream.uncork();
+  }
 }
 
 /** Returns the major version of the server to which a client is connected. */

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { serverVersion } from './connect.ts';
+import { inOnePacket, serverVersion } from './connect.ts';
 import type { Queryable } from './queryable.ts';
 import { leavesSound } from './statement-errors.ts';
 
@@ -99,12 +99,13 @@ export interface Statement {
 /** Runs one statement in its own transaction. The client sends the whole transaction at once, without waiting. */
 export async function runAlone<Row>(client: pg.PoolClient, first: string, { text, values, answerMs }: Statement) {
   // The wait for the end begins now, too.
-  const [begun, answered, ended] = await Promise.allSettled([
+  const sent = inOnePacket(client, () => [
     begin(client, first, answerMs),
     client.query(waiting(text, answerMs), [...(values ?? [])]),
     client.query(waiting('commit', answerMs)),
   ]);
-  for (const one of [begun, answered, ended]) if (one.status === 'rejected') throw one.reason;
+  const [begun, answered, ended] = await Promise.allSettled(sent);
+  for (const one of [begun, answered, ended]) if (one?.status === 'rejected') throw one.reason;
   const { rows, rowCount } = (answered as PromiseFulfilledResult<pg.QueryResult>).value;
   return { rows: rows as Row[], rowCount: rowCount ?? 0 };
 }
