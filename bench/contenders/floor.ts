@@ -1,5 +1,6 @@
-import { type Contender, inBatches, RunCount } from './contender.ts';
+import { type Contender, inBatches } from './contender.ts';
 import { openPool } from './pool.ts';
+import { type BenchPayload, Runs } from './work.ts';
 
 const CREATE = `
   create table jobs (
@@ -23,12 +24,12 @@ export function floor(batch: number, lanes: number): Contender {
     async open(connectionString) {
       const pool = openPool(connectionString, lanes);
       await pool.query(CREATE);
-      const ran = new RunCount();
+      const ran = new Runs();
       const drainOne = async () => {
         for (;;) {
-          const { rows } = await pool.query<{ id: string; payload: { id: number } }>(TAKE, [batch]);
+          const { rows } = await pool.query<{ id: string; payload: BenchPayload }>(TAKE, [batch]);
           if (rows.length === 0) return;
-          for (const { payload } of rows) ran.add(payload.id);
+          for (const { payload } of rows) ran.fails(payload);
           await pool.query(FINISH, [rows.map(({ id }) => id)]);
         }
       };
@@ -39,7 +40,7 @@ export function floor(batch: number, lanes: number): Contender {
         },
         async check(jobs) {
           const { rows } = await pool.query<{ done: number; open: number }>(COUNT);
-          if (!ran.ranOnce(jobs) || rows[0]?.done !== jobs || rows[0].open !== 0) {
+          if (!ran.areComplete(jobs) || rows[0]?.done !== jobs || rows[0].open !== 0) {
             throw new Error('floor: not every job ran once');
           }
         },

@@ -11,6 +11,7 @@ export class HandOver implements Queues {
   /** Sets how many messages will be sent; after the last one, `take` returns an empty list. */
   expect(messages: number): void {
     this.#expected = messages;
+    this.#wake();
   }
 
   async send(_queueUrl: string, messages: readonly Outgoing[]): Promise<SendVerdict[]> {

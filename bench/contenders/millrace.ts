@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type DispatchDeps, dispatch } from '../../core/dispatch/dispatch.ts';
 import { defineHandler } from '../../core/handler/handler.ts';
+import { retry } from '../../core/handler/retry-policy.ts';
 import { openFloors } from '../../core/jobs/claim-floors.ts';
 import { openLog } from '../../core/log.ts';
 import { type Database, openDatabase } from '../../core/postgres/database.ts';
@@ -10,27 +11,34 @@ import { registerHandlers } from '../../core/registry/register-handlers.ts';
 import type { BatchDeps } from '../../core/run/batch.ts';
 import { runBatch } from '../../core/run/run-batch.ts';
 import { systemTime } from '../../core/time.ts';
-import { type Contender, inBatches, type OpenContender, RunCount } from './contender.ts';
+import { type Contender, inBatches, type OpenContender } from './contender.ts';
 import { HandOver } from './hand-over.ts';
+import { type BenchPayload, FailsOnce, failuresOf, NO_OP, Runs, type Work } from './work.ts';
 
 export const CLAIM = 1000;
 export const IN_FLIGHT = 10_000;
-const QUEUE_URL = 'bench';
+export const QUEUE_URL = 'bench';
 const WAIT_FOR_ROOM_MS = 5;
 const ENQUEUE_MANY = 'select count(*) from millrace.enqueue_many($1)';
 const COUNT_SUCCEEDED = `
-  select count(*) filter (where status = 'succeeded' and attempts = 1)::integer as succeeded, count(*)::integer as all
+  select count(*) filter (where status = 'succeeded')::integer as succeeded, count(*)::integer as all,
+         coalesce(sum(attempts), 0)::integer as attempts
     from millrace.jobs`;
 
 const quiet = openLog(() => undefined);
-const log = { ...quiet, info: () => undefined, child: () => log };
+/** Discards all lines. */
+export const log = { ...quiet, info: () => undefined, child: () => log };
 
 export function connect(connectionString: string): Database {
   return openDatabase({ connectionString, max: 1, name: 'bench', log });
 }
 
-/** Migrates a database and registers one handler, which counts its runs in `ran`. */
-export async function prepare(connectionString: string, batch: number, ran = new RunCount()) {
+/** Migrates a database and registers one handler, which calls `run` and retries a failed job at once. */
+export async function prepare(
+  connectionString: string,
+  batch: number,
+  run: (payload: BenchPayload) => void = () => {},
+) {
   await migrate({ connectionString, log });
   const definition = defineHandler({
     jobType: 'no_op',
@@ -39,9 +47,8 @@ export async function prepare(connectionString: string, batch: number, ran = new
     // So the limit of jobs in flight starts at its maximum.
     concurrency: IN_FLIGHT / batch / 2,
     maxInFlight: IN_FLIGHT,
-    run: async ({ jobId }) => {
-      ran.add(jobId);
-    },
+    retry: retry.fixed(0),
+    run: async ({ payload }) => run(payload as BenchPayload),
   });
   const db = connect(connectionString);
   const addresses = { queueUrl: QUEUE_URL, deadLetterQueueUrl: `${QUEUE_URL}-dead`, functionName: 'bench' };
@@ -49,19 +56,19 @@ export async function prepare(connectionString: string, batch: number, ran = new
   return { db, definition, epoch: await readEpoch(db) };
 }
 
-export async function enqueue(db: Database, jobs: number): Promise<void> {
-  await inBatches(jobs, (payloads) =>
-    db.query(ENQUEUE_MANY, [JSON.stringify(payloads.map((payload) => ({ job_type: 'no_op', payload })))]),
-  );
+export async function enqueue(db: Database, jobs: number, work: Work = NO_OP): Promise<void> {
+  const put = (payloads: BenchPayload[]) =>
+    db.query(ENQUEUE_MANY, [JSON.stringify(payloads.map((payload) => ({ job_type: 'no_op', payload })))]);
+  await inBatches(jobs, put, work);
 }
 
-/** Throws unless each job succeeded in its first attempt. */
-export async function checkSucceeded(db: Database, jobs: number): Promise<void> {
-  const { rows } = await db.query<{ succeeded: number; all: number }>(COUNT_SUCCEEDED);
-  if (rows[0]?.succeeded !== jobs || rows[0].all !== jobs) {
-    throw new Error(
-      `millrace: ${rows[0]?.succeeded} of ${rows[0]?.all} jobs succeeded in their first attempt, expected ${jobs}`,
-    );
+/** Throws unless each job succeeded, in that number of attempts altogether. */
+export async function checkSucceeded(db: Database, jobs: number, attempts = jobs): Promise<void> {
+  const { rows } = await db.query<{ succeeded: number; all: number; attempts: number }>(COUNT_SUCCEEDED);
+  const [row] = rows;
+  if (row?.succeeded !== jobs || row.all !== jobs || row.attempts !== attempts) {
+    const found = `${row?.succeeded} of ${row?.all} jobs succeeded in ${row?.attempts} attempts`;
+    throw new Error(`millrace: ${found}, expected ${jobs} in ${attempts}`);
   }
 }
 
@@ -69,25 +76,28 @@ export async function checkSucceeded(db: Database, jobs: number): Promise<void> 
 export function millrace(batch: number, lanes: number): Contender {
   return {
     ...{ system: 'millrace', batch, lanes },
-    async open(connectionString): Promise<OpenContender> {
-      const ran = new RunCount();
-      const { db, definition } = await prepare(connectionString, batch, ran);
+    async open(connectionString, work = NO_OP): Promise<OpenContender> {
+      const ran = new Runs(work);
+      const attemptsOf = (jobs: number) => jobs + failuresOf(work, jobs);
+      const { db, definition } = await prepare(connectionString, batch, (payload) => {
+        if (ran.fails(payload)) throw new FailsOnce('the first attempt fails');
+      });
       const connections = Array.from({ length: lanes }, () => connect(connectionString));
       const queue = new HandOver();
       const deps = { definition, queueUrl: QUEUE_URL, queues: queue, time: systemTime, log, random: Math.random };
       return {
-        enqueue: (jobs) => enqueue(db, jobs),
+        enqueue: (jobs) => enqueue(db, jobs, work),
         async drain(jobs) {
-          queue.expect(jobs);
-          const runs = connections.map((own) => handle({ ...deps, db: own, exit: () => undefined }, queue, batch));
+          queue.expect(attemptsOf(jobs));
+          const runs = connections.map((own) => handleFrom({ ...deps, db: own, exit: () => undefined }, queue, batch));
           await Promise.all([
-            send({ db, queues: queue, log, random: Math.random, floors: openFloors(systemTime) }, jobs),
+            send({ db, queues: queue, log, random: Math.random, floors: openFloors(systemTime) }, attemptsOf(jobs)),
             ...runs,
           ]);
         },
         async check(jobs) {
-          await checkSucceeded(db, jobs);
-          if (!ran.ranOnce(jobs)) throw new Error('millrace: not every job ran once');
+          await checkSucceeded(db, jobs, attemptsOf(jobs));
+          if (!ran.areComplete(jobs)) throw new Error('millrace: not every job ran as often as it should');
         },
         async close() {
           await Promise.all([db, ...connections].map((one) => one.close()));
@@ -105,7 +115,8 @@ async function send(deps: DispatchDeps, jobs: number): Promise<void> {
   }
 }
 
-async function handle(deps: BatchDeps, queue: HandOver, batch: number): Promise<void> {
+/** Runs batches of messages until the queue has handed over all that it expects. */
+export async function handleFrom(deps: BatchDeps, queue: HandOver, batch: number): Promise<void> {
   for (;;) {
     const records = await queue.take(batch);
     if (records.length === 0) return;

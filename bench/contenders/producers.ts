@@ -11,14 +11,14 @@ export interface Producers {
   close(): Promise<unknown>;
 }
 
-type OpenProducers = (connectionString: string, connections: number) => Promise<Producers>;
+export type OpenProducers = (connectionString: string, connections: number) => Promise<Producers>;
 
 /** Each opens its system in an empty database. */
-export const PRODUCERS: Readonly<Record<string, OpenProducers>> = {
+export const PRODUCERS = {
   millrace: fromMillrace,
   'pg-boss': fromPgBoss,
   'graphile-worker': fromGraphile,
-};
+} satisfies Record<string, OpenProducers>;
 
 async function fromMillrace(connectionString: string, connections: number): Promise<Producers> {
   const { db, definition } = await prepare(connectionString, 10);

@@ -1,31 +1,18 @@
-import { type Contender, nameOf } from '../contenders/contender.ts';
-import { PHASES, type PhaseCosts } from '../phases.ts';
-import { type Cost, median } from './meter.ts';
-
-/** What the jobs of one contender cost. */
-export interface Measured {
-  readonly contender: Contender;
-  readonly cost: Cost;
-  /** Rows that vacuum had not yet removed at the end. */
-  readonly deadTuples: number;
-}
+import { nameOf } from '../contenders/contender.ts';
+import type { RunRow } from '../result.ts';
+import type { Cost } from './meter.ts';
 
 const COST_HEADS = ['jobs/s', 'CPU ms/job', 'Node ms/job', 'WAL B/job', 'commits/job'];
 const LABEL_WIDTH = 46;
 const WIDTH = 13;
 
 /** Formats one line per contender: jobs per second, and the cost of a job. */
-export function table(title: string, rows: readonly Measured[], jobs: number): string {
-  const lines = rows.map(({ contender, cost, deadTuples }) =>
-    line(nameOf(contender), [...numbers(cost, jobs), (deadTuples / jobs).toFixed(2)]),
-  );
+export function table(title: string, rows: readonly RunRow[], of: (row: RunRow) => Cost): string {
+  const lines = rows.map((row) => {
+    const dead = (row.deadTuples / row.jobs).toFixed(2);
+    return line(nameOf(row), [...numbers(of(row), row.jobs), dead]);
+  });
   return [line(title, [...COST_HEADS, 'dead/job']), ...lines].join('\n');
-}
-
-/** Formats one line per phase of the engine, from the costs of several runs. */
-export function phaseTable(batch: number, runs: readonly PhaseCosts[], jobs: number): string {
-  const rows = PHASES.map((phase) => [phase, median(runs.map((costs) => costs[phase]))] as const);
-  return costTable(`phase by phase, batch ${batch}, 4 at once`, rows, jobs);
 }
 
 /** Formats one line per name. */
