@@ -11,6 +11,7 @@ import type { BenchOptions, CompareOptions, Question } from './options.ts';
 import type { Answers, Result } from './result.ts';
 import { compareSingles } from './singles.ts';
 import { runStack } from './stack.ts';
+import { UsageError } from './usage-error.ts';
 import { measureFailing, measurePayloads } from './variants.ts';
 
 type Print = (text: string) => void;
@@ -28,7 +29,10 @@ const IN_DATABASE: Partial<Readonly<Record<Question, InDatabase>>> = {
 /** Share of the jobs that the whole local stack runs. */
 const STACK_SHARE = 0.1;
 
-/** Answers the questions and prints the answers. The file of the result is written after each question. */
+/**
+ * Answers the questions and prints the answers. The file of the result is written after each question.
+ * @throws UsageError, before any measurement, if the file cannot be written.
+ */
 export async function answer(options: BenchOptions, args: readonly string[], print: Print): Promise<void> {
   const { questions, json } = options;
   // A measurement can take hours: its result must not fail at the end.
@@ -70,6 +74,6 @@ async function checkFolder(file: string): Promise<void> {
   try {
     await access(folder, constants.W_OK);
   } catch (cause) {
-    throw new Error(`--json: expected a file in a folder that exists and is writable, got ${file}`, { cause });
+    throw new UsageError(`--json: expected a file in a folder that exists and is writable, got ${file}`, { cause });
   }
 }

@@ -4,34 +4,30 @@ import { parseOptions, type Task } from './options.ts';
 import { makePage } from './page/make-page.ts';
 import { runSqs } from './sqs/sqs.ts';
 import { runSynth } from './synth.ts';
+import { UsageError } from './usage-error.ts';
 
 const args = process.argv.slice(2);
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
-const task = readTask();
-if (task !== undefined) await run(task);
-
-function readTask(): Task | undefined {
-  try {
-    return parseOptions(args);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-    process.exitCode = 2;
-    return undefined;
-  }
+try {
+  await run(parseOptions(args));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
 }
 
-function run(one: Task): Promise<void> {
-  switch (one.kind) {
+function run(task: Task): Promise<void> {
+  switch (task.kind) {
     case 'questions':
-      return answer(one, args, print);
+      return answer(task, args, print);
     case 'page':
-      return makePage(one.file, print);
+      return makePage(task.file, print);
     case 'sqs':
-      return runSqs({ ...one, print });
+      return runSqs({ ...task, print });
     case 'cold':
-      return runCold({ ...one, print });
+      return runCold({ ...task, print });
     case 'synth':
-      return runSynth({ ...one, print });
+      return runSynth({ ...task, print });
   }
 }

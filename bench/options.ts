@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { UsageError } from './usage-error.ts';
 
 /** The questions of the benchmark, in the order in which it answers them. */
 export const QUESTIONS = [
@@ -50,22 +51,12 @@ const DEFAULTS = { jobs: '50000', runs: '5', batches: '10,100,500', handlers: '3
 /** The options that each of them reads. */
 const READ = { page: [], sqs: ['jobs', 'runs'], cold: ['runs'], synth: ['handlers'] } as const;
 
-/** @throws Error with a sentence that names the option and what it expects. */
+/** @throws UsageError with a sentence that names the option and what it expects. */
 export function parseOptions(args: readonly string[]): Task {
-  const { values } = parseArgs({
-    args: [...args],
-    allowNegative: true,
-    options: {
-      ...{ jobs: { type: 'string' }, runs: { type: 'string' }, batches: { type: 'string' } },
-      ...{ peers: { type: 'boolean' }, pinned: { type: 'boolean' }, stack: { type: 'boolean' } },
-      ...{ only: { type: 'string' }, json: { type: 'string' }, page: { type: 'string' } },
-      ...{ sqs: { type: 'boolean' }, cold: { type: 'boolean' } },
-      ...{ synth: { type: 'boolean' }, handlers: { type: 'string' } },
-    },
-  });
+  const values = readArgs(args);
   const number = (name: 'jobs' | 'runs' | 'handlers') => positive(name, values[name] ?? DEFAULTS[name]);
   for (const name of ['json', 'page'] as const) {
-    if (values[name] === '') throw new Error(`--${name}: expected the path of a file, got an empty one`);
+    if (values[name] === '') throw new UsageError(`--${name}: expected the path of a file, got an empty one`);
   }
   const alone = ALONE.find((name) => values[name]);
   if (alone) checkAlone(alone, Object.keys(values));
@@ -73,7 +64,7 @@ export function parseOptions(args: readonly string[]): Task {
   if (values.sqs) return { kind: 'sqs', messages: number('jobs'), runs: number('runs') };
   if (values.cold) return { kind: 'cold', runs: number('runs') };
   if (values.synth) return { kind: 'synth', handlers: number('handlers') };
-  if (values.handlers !== undefined) throw new Error('--handlers: expected together with --synth only');
+  if (values.handlers !== undefined) throw new UsageError('--handlers: expected together with --synth only');
   const { peers = true, pinned = false, stack = true, json } = values;
   return {
     ...{ kind: 'questions', jobs: number('jobs'), runs: number('runs'), peers, pinned, stack, json },
@@ -82,25 +73,45 @@ export function parseOptions(args: readonly string[]): Task {
   };
 }
 
+function readArgs(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowNegative: true,
+      options: {
+        ...{ jobs: { type: 'string' }, runs: { type: 'string' }, batches: { type: 'string' } },
+        ...{ peers: { type: 'boolean' }, pinned: { type: 'boolean' }, stack: { type: 'boolean' } },
+        ...{ only: { type: 'string' }, json: { type: 'string' }, page: { type: 'string' } },
+        ...{ sqs: { type: 'boolean' }, cold: { type: 'boolean' } },
+        ...{ synth: { type: 'boolean' }, handlers: { type: 'string' } },
+      },
+    }).values;
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
 function checkAlone(alone: (typeof ALONE)[number], given: readonly string[]): void {
   const read: readonly string[] = [alone, ...READ[alone]];
   const unread = given.find((name) => !read.includes(name));
-  if (unread !== undefined) throw new Error(`--${unread}: does not apply to --${alone}; leave one of them out`);
+  if (unread !== undefined) throw new UsageError(`--${unread}: does not apply to --${alone}; leave one of them out`);
 }
 
 function questionsOf(text: string | undefined, stack: boolean): readonly Question[] {
   const names = text?.split(',').map((name) => name.trim()) ?? QUESTIONS;
   for (const name of names) {
     if (QUESTIONS.includes(name as Question)) continue;
-    throw new Error(`--only: expected some of ${QUESTIONS.join(', ')}, separated by commas, got ${name || 'nothing'}`);
+    throw new UsageError(
+      `--only: expected some of ${QUESTIONS.join(', ')}, separated by commas, got ${name || 'nothing'}`,
+    );
   }
   const questions = QUESTIONS.filter((question) => names.includes(question) && (stack || question !== 'stack'));
   if (questions.length > 0) return questions;
-  throw new Error('--only: no question is left without the local stack; leave --no-stack out');
+  throw new UsageError('--only: no question is left without the local stack; leave --no-stack out');
 }
 
 function positive(name: string, text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value > 0) return value;
-  throw new Error(`--${name}: expected a whole number above 0, got ${text}`);
+  throw new UsageError(`--${name}: expected a whole number above 0, got ${text}`);
 }

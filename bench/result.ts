@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { UsageError } from './usage-error.ts';
 
 /** Bump it when a page cannot be made from the files of older versions. */
 const FORMAT = 1;
@@ -77,18 +78,20 @@ export type Answers = Partial<
   Pick<Result, 'throughput' | 'phases' | 'singles' | 'latency' | 'failing' | 'payloads' | 'stack'>
 >;
 
-/** @throws Error that names the file and its fault. */
+/** @throws UsageError that names the file and its fault. */
 export function parseResult(file: string, text: string): Result {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new Error(`${file}: expected the JSON that npm run bench -- --json writes`, { cause });
+    throw new UsageError(`${file}: expected the JSON that npm run bench -- --json writes`, { cause });
   }
   const parsed = result.safeParse(json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new Error(`${file}: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}; write it with --json again`);
+  throw new UsageError(
+    `${file}: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}; write it with --json again`,
+  );
 }
 
 export const RESULT_FORMAT = FORMAT;

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseResult, type Result } from '../result.ts';
+import { UsageError } from '../usage-error.ts';
 import { drawPlots } from './plots.ts';
 import { resultSections } from './sections.ts';
 
@@ -10,7 +11,10 @@ const DOCS = resolve(import.meta.dirname, '../../docs');
 
 /** Writes the results of a measurement into docs/performance.md, and its plots beside it. */
 export async function makePage(file: string, print: (text: string) => void): Promise<void> {
-  const result = parseResult(file, await readFile(file, 'utf8'));
+  const json = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new UsageError(`--page: expected the file of a result that --json wrote, got ${file}`, { cause });
+  });
+  const result = parseResult(file, json);
   const page = join(DOCS, 'performance.md');
   const text = withResults(await readFile(page, 'utf8'), result);
   const plots = drawPlots(result);
