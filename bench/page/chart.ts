@@ -23,6 +23,7 @@ const TITLE_Y = 24;
 const LEGEND_Y = 46;
 const LINE = 18;
 const GROUP_GAP = 20;
+const VALUE_HEIGHT = 14;
 /** Of the font, about. */
 const LETTER = 6.6;
 const COLOURS = ['#3b82c4', '#d9822b', '#3d9a5f', '#8c6bc8', '#c9504f', '#2f9c9c', '#8a8f98'];
@@ -73,16 +74,27 @@ function drawGroup({ groups, series }: Chart, axis: Axis, index: number): string
     if (value === undefined) return [];
     const [x, y] = [left + place * bar, axis.y(value)];
     const middle = x + bar / 2;
-    const end = upTo?.[index] ?? value;
     const rect = { x, y, width: bar - 2, height: Math.max(0, BOTTOM - y), fill: colourOf(place) };
     return [
       tag('rect', rect, tag('title', {}, escaped(`${name}, ${groups[index]}: ${formatNumber(value)}`))),
-      ...(end > value ? [tag('line', { class: 'range', x1: middle, x2: middle, y1: y, y2: axis.y(end) })] : []),
-      text(formatNumber(value), { class: 'value', x: middle, y: axis.y(end) - 3, 'text-anchor': 'middle' }),
+      valueText(value, middle, y),
+      ...drawRange(axis, upTo?.[index], middle, y),
     ];
   });
   const label = { x: left + (width - GROUP_GAP) / 2, y: BOTTOM + LINE, 'text-anchor': 'middle' };
   return [...bars, text(groups[index] ?? '', label)];
+}
+
+/** Draws a line from the number above a bar to the end of its range, and the number of that end. */
+function drawRange(axis: Axis, end: number | undefined, x: number, bar: number): string[] {
+  if (end === undefined) return [];
+  const [from, to] = [bar - VALUE_HEIGHT, axis.y(end)];
+  if (to > from - VALUE_HEIGHT) return [];
+  return [tag('line', { class: 'range', x1: x, x2: x, y1: from, y2: to }), valueText(end, x, to)];
+}
+
+function valueText(value: number, x: number, y: number): string {
+  return text(formatNumber(value), { class: 'value', x, y: y - 3, 'text-anchor': 'middle' });
 }
 
 /** Places the names in as many lines as they require. */

@@ -47,7 +47,7 @@ it('a chart shows its title, groups, series and values as text', () => {
     'Jobs/s &lt;of &quot;ours&quot;&gt; &amp; theirs',
     ...['ours', 'theirs &amp; more'],
     ...['0', '20', '40', '60', '80', '100'],
-    ...['50', '25', 'batch 10', '100', 'batch 100'],
+    ...['50', '75', '25', 'batch 10', '100', 'batch 100'],
   ]);
 });
 
@@ -59,15 +59,17 @@ it('bars on a linear axis are as high as their values, and a missing value has n
   expect(twentyFive / hundred).toBeCloseTo(0.25, 2);
 });
 
-it('a line leads from a bar to the end of its range', () => {
+it('a line leads from the number of a bar to the end of its range', () => {
   const svg = drawChart(chart);
 
   const [line, ...others] = [
     ...svg.matchAll(/<line class="range" x1="[\d.]+" x2="[\d.]+" y1="([\d.]+)" y2="([\d.]+)"/g),
   ];
-  const [from, to] = [Number(line?.[1]), Number(line?.[2])];
+  const [from = 0, to = 0] = [line?.[1], line?.[2]].map(Number);
+  const [fifty = 0] = heights(svg);
   expect(others).toEqual([]);
-  expect(from - to).toBeCloseTo((heights(svg)[0] ?? 0) / 2, 0);
+  expect(290 - from).toBeCloseTo(fifty + 14, 0);
+  expect(290 - to).toBeCloseTo(1.5 * fifty, 0);
 });
 
 it('bars on a logarithmic axis rise by as much for each factor of ten', () => {
