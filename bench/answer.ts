@@ -52,8 +52,8 @@ export async function answer(options: BenchOptions, args: readonly string[], pri
       for (const one of inDatabase) await keep(await one(world, options));
     });
   }
-  if (questions.includes('load')) await runLoad(print);
-  if (questions.includes('test-database')) await runOpenTestDatabase(print);
+  if (questions.includes('load')) await keep({ loadMs: await runLoad(print) });
+  if (questions.includes('test-database')) await keep({ testDatabase: await runOpenTestDatabase(print) });
   const jobs = Math.ceil(options.jobs * STACK_SHARE);
   if (questions.includes('stack')) await keep({ stack: await runStack({ jobs, print }) });
   if (questions.includes('latency') && options.stack) {

@@ -13,16 +13,17 @@ const ENVIRONMENT = {
   DATABASE_URL: 'postgres://reader@127.0.0.1:9/none',
 };
 
-/** Prints how many milliseconds of processor time the import of a handler's bundle takes: our share of a cold start. */
-export async function runLoad(print: (text: string) => void): Promise<void> {
+/** Returns the processor time of the import of a handler's bundle, in milliseconds: our share of a cold start. */
+export async function runLoad(print: (text: string) => void): Promise<number> {
   const parent = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
   try {
     const folder = join(parent, 'function');
     const entry = join(import.meta.dirname, 'handlers', 'no-op.ts');
     bundleFunction(folder, Architecture.ARM_64, { entry: handlerEntry, alias: { [handlerAlias]: entry } });
     const times = Array.from({ length: RUNS }, () => loadTime(join(folder, 'index.mjs'))).sort((a, b) => a - b);
-    const median = times[Math.floor(RUNS / 2)]?.toFixed(0);
-    print(`\na handler's bundle loads in ${median} ms of the processor, median of ${RUNS}`);
+    const median = times[Math.floor(RUNS / 2)] ?? 0;
+    print(`\na handler's bundle loads in ${median.toFixed(0)} ms of the processor, median of ${RUNS}`);
+    return median;
   } finally {
     await rm(parent, { recursive: true, force: true });
   }

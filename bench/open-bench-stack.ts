@@ -14,7 +14,7 @@ export interface BenchStack {
   readCounts(): Promise<Record<string, number>>;
 }
 
-/** Starts the whole local stack with the handlers of the benchmark, in separate processes, and stops it after `work`. */
+/** Starts the whole local stack with the handlers of the benchmark, in separate processes; stops it after `work`. */
 export async function onBenchStack<T>(work: (bench: BenchStack) => Promise<T>): Promise<T> {
   const project = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
   await chmod(project, 0o755);

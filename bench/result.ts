@@ -28,6 +28,7 @@ const latency = z.object({
   unstarted: z.number(),
   ...{ p50: milliseconds, p95: milliseconds, p99: milliseconds },
 });
+const testDatabase = z.object({ firstSeconds: z.number(), medianSeconds: z.number() });
 const stack = z.object({
   upSeconds: z.number(),
   drains: z.array(
@@ -61,6 +62,8 @@ const result = z.object({
   latency: z.array(latency).optional(),
   failing: z.array(run.extend({ share: z.number() })).optional(),
   payloads: z.array(run.extend({ bytes: z.number() })).optional(),
+  loadMs: z.number().optional(),
+  testDatabase: testDatabase.optional(),
   stack: stack.optional(),
 });
 
@@ -72,10 +75,11 @@ export type SingleRow = z.infer<typeof single>;
 export type LatencyRow = z.infer<typeof latency>;
 export type FailingRow = RunRow & { readonly share: number };
 export type PayloadRow = RunRow & { readonly bytes: number };
+export type TestDatabaseResult = z.infer<typeof testDatabase>;
 export type StackResult = z.infer<typeof stack>;
 /** What the questions add to a result. */
 export type Answers = Partial<
-  Pick<Result, 'throughput' | 'phases' | 'singles' | 'latency' | 'failing' | 'payloads' | 'stack'>
+  Omit<Result, 'format' | 'date' | 'commit' | 'command' | 'machine' | 'jobs' | 'runs' | 'pinned'>
 >;
 
 /** @throws UsageError that names the file and its fault. */

@@ -20,7 +20,7 @@ export function closeBoss(boss: PgBoss): Promise<void> {
   return boss.stop({ graceful: false, close: true });
 }
 
-/** Calls fetch, complete and fail of pg-boss in a loop, without the pauses of its polling workers; supervision is off. */
+/** Calls fetch, complete and fail of pg-boss in a loop, without the pauses of its workers; supervision is off. */
 export function pgBoss(batch: number, lanes: number): Contender {
   return {
     ...{ system: 'pg-boss', batch, lanes },

@@ -1,5 +1,5 @@
 import type { LatencyRow, Result, RunRow } from '../result.ts';
-import { type Chart, drawChart, type Series } from './chart.ts';
+import { type Chart, drawChart, formatNumber, type Series } from './chart.ts';
 
 /** Returns the SVG documents of the questions that the result answers, by file name. */
 export function drawPlots(result: Result): Map<string, string> {
@@ -52,7 +52,7 @@ function latencyChart(rows: readonly LatencyRow[]): Chart {
     const at = (rate: number) => own.find((row) => row.rate === rate);
     return { name, values: rates.map((rate) => at(rate)?.p50), upTo: rates.map((rate) => at(rate)?.p99) };
   });
-  const groups = rates.map((rate) => `${rate} jobs/s`);
+  const groups = rates.map((rate) => `${formatNumber(rate)} a second`);
   return { title: 'Enqueue to start, ms: bars p50, lines up to p99, logarithmic', groups, series, scale: 'log' };
 }
 

@@ -1,7 +1,7 @@
 import { barsOf, isMet } from '../bars.ts';
 import { nameOf } from '../contenders/contender.ts';
 import { type Cost, sum } from '../measures/meter.ts';
-import type { Answers, LatencyRow, Result, RunRow } from '../result.ts';
+import type { Answers, LatencyRow, Result, RunRow, TestDatabaseResult } from '../result.ts';
 import { sizeOf } from './plots.ts';
 
 const COSTS = ['jobs/s', 'CPU ms/job', 'Node ms/job', 'WAL B/job', 'commits/job'];
@@ -19,6 +19,7 @@ export function resultSections(result: Result): string {
     section('Large payloads', 'payloads', result.payloads && payloadTables(result.payloads)),
     section('Phases', undefined, result.phases && phaseTable(result.phases)),
     section('The local stack', undefined, result.stack && stackTable(result.stack)),
+    section('Loading', undefined, loading(result)),
   ].join('\n\n');
 }
 
@@ -99,6 +100,18 @@ function stackTable({ upSeconds, drains }: NonNullable<Answers['stack']>): strin
   });
   const rows = table(['handler', 'jobs/s', 'SQS requests per job', 'attempted again'], cells);
   return `The stack starts in ${upSeconds.toFixed(1)} s.\n\n${rows}`;
+}
+
+function loading({ loadMs, testDatabase }: Answers): string | undefined {
+  const lines = [
+    ...(loadMs === undefined ? [] : [`A handler's bundle loads in ${loadMs.toFixed(0)} ms of processor time.`]),
+    ...(testDatabase === undefined ? [] : [databaseLine(testDatabase)]),
+  ];
+  return lines.length === 0 ? undefined : lines.join('\n');
+}
+
+function databaseLine({ medianSeconds, firstSeconds }: TestDatabaseResult): string {
+  return `\`openTestDatabase\` takes ${medianSeconds.toFixed(2)} s, and ${firstSeconds.toFixed(2)} s the first time.`;
 }
 
 function costs({ seconds, cpuMs, nodeMs, walBytes, commits }: Cost, jobs: number): string[] {

@@ -20,6 +20,9 @@ it('the page keeps its own text and gets the results of the measurement', () => 
   expect(text.endsWith(after)).toBe(true);
   expect(text).toContain('2026-12-01, commit `abc1234`: `npm run bench --`.');
   expect(text).toContain('2 x CPU, 8 GB, Linux 6, Node 24.21.0, Postgres 18.4 (shared_buffers=512MB),');
+  expect(text).toContain(
+    'loads in 62 ms of processor time.\n`openTestDatabase` takes 0.12 s, and 2.50 s the first time.',
+  );
   expect(text).not.toContain('Earlier results');
 });
 

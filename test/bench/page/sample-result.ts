@@ -24,5 +24,7 @@ export const SAMPLE: Result = {
   failing: [0, 0.2].map((share) => ({ ...run('millrace', 100, 1 + share), share })),
   payloads: [100, 200_000].map((bytes) => ({ ...run('millrace', 100, 3), bytes })),
   phases: [{ batch: 10, phase: 'claim', jobs: 1000, cost: cost(0.2) }],
+  loadMs: 61.5,
+  testDatabase: { firstSeconds: 2.5, medianSeconds: 0.123 },
   stack: { upSeconds: 4.2, drains: [{ handler: 'no_op', jobsPerSecond: 500, again: 0, requestsPerJob: 0.31 }] },
 };
