@@ -34,7 +34,7 @@ const READ_OTHERS = `
     select millrace.finish_late(array_agg(l.id)) as id from late l having count(*) > 0
   )
   select j.status, j.claim_no as "claimNo", j.job_type as "jobType", j.routing_key as "routingKey",
-         j.message_id as "messageId", j.request_id as "requestId", j.suspect,
+         j.message_id as "messageId", j.request_id as "requestId", j.suspect, j.losses,
          left(j.traceparent, 55) as traceparent,
          (extract(epoch from j.message_sent_at) * 1000)::bigint as "sentAt", x.id is not null as cancelled,
          s.id is not null as late,

@@ -128,6 +128,22 @@ export async function releaseExpiredDispatched(db: Database, limit: number): Pro
   return rowCount;
 }
 
+// The message of an earlier claim proves that the messages of a job arrive, as a start does: only losses in a row count.
+// Under throttling, messages arrive after their leases, and those of other jobs that were dispatched later before them.
+const FORGET_LOSSES = `
+  with waiting as materialized (
+    select id from millrace.jobs_live
+      where id = any($1::bigint[]) and losses > 0 and status in ('pending', 'dispatched')
+      order by id for update skip locked
+  )
+  update millrace.jobs_live set losses = 0 where id = any(array(select id from waiting))`;
+
+/** Forgets the lost messages of jobs of which a late message has arrived. */
+export async function forgetLosses(db: Database, jobIds: readonly string[]): Promise<void> {
+  if (jobIds.length === 0) return;
+  await db.keyed.query(FORGET_LOSSES, [jobIds]);
+}
+
 // Later claims of a handler have higher numbers than all that this statement sees, because each draws its number while
 // it has a lock on the handler. Without a job in flight, the highest claim that started is such a number.
 const RAISE_LOWEST_CLAIMS = `

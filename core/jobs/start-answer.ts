@@ -54,6 +54,8 @@ export interface LiveRow extends HandlerAddress {
   /** SQS SentTimestamp, milliseconds. */
   readonly sentAt: number | null;
   readonly requestId: string | null;
+  /** Messages of the job that were lost since its last start; absent where it is not known. */
+  readonly losses?: number | null;
 }
 
 export interface StartBatch extends HandlerAddress {

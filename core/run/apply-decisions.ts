@@ -1,6 +1,7 @@
 import { adopt } from '../jobs/adopt.ts';
 import { redrive } from '../jobs/redrive.ts';
 import { release } from '../jobs/release.ts';
+import { forgetLosses } from '../jobs/rescue.ts';
 import { start } from '../jobs/start.ts';
 import type { StartAnswer } from '../jobs/start-answer.ts';
 import { type BatchDeps, bounce, type Disposal } from './batch.ts';
@@ -15,6 +16,8 @@ interface Answered {
 
 interface Judged {
   readonly delivery: Delivery;
+  /** Messages of its job that were lost since the last start. */
+  readonly losses: number;
   readonly decision: Decision;
 }
 
@@ -28,6 +31,7 @@ export async function applyDecisions(
   const answered = await withFinished(deps, [...others, ...(await readTwins(deps, twins))]);
   const judged = answered.map(({ delivery, answer }) => ({
     delivery,
+    losses: answer.row?.losses ?? 0,
     decision: decide({ delivery, answer, handler: deps.definition }),
   }));
   for (const { delivery, decision } of judged) {
@@ -43,6 +47,11 @@ export async function applyDecisions(
   );
   for (const id of released) moved.add(id);
   await adopt(deps.db, claims('adopt'));
+  const late = of(judged, 'acknowledge').filter(({ decision, losses }) => losses > 0 && decision.alarm === undefined);
+  await forgetLosses(
+    deps.db,
+    late.map(({ delivery }) => delivery.message.jobId),
+  );
   for (const { delivery, decision } of judged) dispose(disposal, { delivery, step: decision.step, moved });
 }
 
