@@ -62,13 +62,29 @@ create function millrace.renew_epoch() returns text
   as $$
 declare
   renewed text;
+  behind record;
 begin
   update millrace.installation
     set epoch = substr(md5(random()::text || clock_timestamp()::text), 1, 12),
         stage = null, account = null, region = null
     returning epoch into renewed;
-  -- A restored sequence may be behind the table.
   update millrace.handler_starts set lowest_claim = 0;
+  -- A copy by logical replication, or of the data alone, has sequences that begin again: ids would repeat, and rescue
+  -- would not find the jobs of claims with lower numbers than those that have started.
+  for behind in
+    select pg_get_serial_sequence(a.attrelid::regclass::text, a.attname) as sequence,
+           format('select max(%I) from %s', a.attname, a.attrelid::regclass) as highest
+      from pg_attribute a
+      where a.attidentity <> '' and a.attrelid in (
+        select c.oid from pg_class c where c.relnamespace = 'millrace'::regnamespace)
+    union all
+    values ('millrace.job_ids', 'select max(id) from millrace.jobs'),
+           ('millrace.dispatches_claim_no_seq', 'select max(claim_no) from millrace.jobs_live'),
+           ('millrace.dispatches_claim_no_seq', 'select max(claim_no) from millrace.handler_starts')
+  loop
+    execute format('select setval(%1$L, h.highest) from (%2$s) h(highest), %1$s s where h.highest >= s.last_value',
+      behind.sequence, behind.highest);
+  end loop;
   raise notice 'the epoch is now %: messages sent earlier belong to another database, and start nothing', renewed;
   return renewed;
 end $$;
