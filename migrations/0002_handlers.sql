@@ -37,6 +37,8 @@ create table millrace.removed_handlers (
   job_type text not null,
   routing_key text not null,
   removed_at timestamptz not null default millrace.clock(),
+  -- Its pause, which it has again when it returns: a deployment that is rolled back must not resume it.
+  paused_at timestamptz,
   primary key (job_type, routing_key)
 );
 grant select, insert, update, delete on millrace.removed_handlers to millrace_runtime;

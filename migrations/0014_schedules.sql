@@ -70,6 +70,14 @@ create index schedules_computed on millrace.schedules (computed_at) where paused
 create index schedules_failed on millrace.schedules (failed_at) where failed_at is not null;
 create index schedules_queued on millrace.schedules (name) where queued_tick_at is not null;
 
+-- The pause of a declared schedule that a deployment removed, which it has again when it returns.
+create table millrace.removed_schedules (
+  name text primary key,
+  paused_at timestamptz not null
+);
+grant select, insert, update, delete on millrace.removed_schedules to millrace_runtime;
+grant select on millrace.removed_schedules to millrace_operator;
+
 -- One row for each tick, which makes its job exist once. Kept for 90 days, also after the schedule is deleted.
 create table millrace.schedule_ticks (
   schedule text not null,

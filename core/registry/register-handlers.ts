@@ -21,7 +21,8 @@ export interface Registration {
   readonly functionName: string;
 }
 
-// The update keeps the pause, the hold and the adaptive limit, which belong to the running system.
+// The update keeps the pause, the hold and the adaptive limit, which belong to the running system. So does a handler that
+// returns keep its pause: a deployment that is rolled back removes handlers and adds them again.
 const REGISTER_HANDLERS = `
   with input as (
     select * from jsonb_to_recordset($1::jsonb) as i(job_type text, routing_key text, queue_url text,
@@ -31,11 +32,12 @@ const REGISTER_HANDLERS = `
   ), written as (
     insert into millrace.handlers as h (job_type, routing_key, queue_url, dead_letter_queue_url, function_name,
         timeout_seconds, running_lease_seconds, dispatched_lease_seconds, visibility_seconds, max_attempts,
-        retry_policy, concurrency, batch_size, max_in_flight, max_in_flight_floor, max_in_flight_cap, on_dead_letter)
+        retry_policy, concurrency, batch_size, max_in_flight, max_in_flight_floor, max_in_flight_cap, on_dead_letter,
+        paused_at)
       select job_type, routing_key, queue_url, dead_letter_queue_url, function_name, timeout_seconds,
              running_lease_seconds, dispatched_lease_seconds, visibility_seconds, max_attempts, retry_policy,
-             concurrency, batch_size, floor, floor, cap, on_dead_letter
-        from input order by job_type, routing_key
+             concurrency, batch_size, floor, floor, cap, on_dead_letter, r.paused_at
+        from input left join millrace.removed_handlers r using (job_type, routing_key) order by job_type, routing_key
       on conflict (job_type, routing_key) do update set
         queue_url = excluded.queue_url, dead_letter_queue_url = excluded.dead_letter_queue_url,
         function_name = excluded.function_name, timeout_seconds = excluded.timeout_seconds,
@@ -55,13 +57,14 @@ const REGISTER_HANDLERS = `
   ), removed as (
     delete from millrace.handlers h
       where not exists (select from input i where i.job_type = h.job_type and i.routing_key = h.routing_key)
-      returning h.job_type, h.routing_key
+      returning h.job_type, h.routing_key, h.paused_at
   ), returned as (
     delete from millrace.removed_handlers r
       where exists (select from input i where i.job_type = r.job_type and i.routing_key = r.routing_key)
   )
-  insert into millrace.removed_handlers (job_type, routing_key) select job_type, routing_key from removed
-    on conflict (job_type, routing_key) do update set removed_at = excluded.removed_at`;
+  insert into millrace.removed_handlers (job_type, routing_key, paused_at)
+    select job_type, routing_key, paused_at from removed
+    on conflict (job_type, routing_key) do update set removed_at = excluded.removed_at, paused_at = excluded.paused_at`;
 
 /** What a registration locks, in this order. `such`: what a session that keeps such a lock has usually done. */
 const HANDLERS = {

@@ -4,7 +4,8 @@ import { readSchedule, type ScheduleSpec } from '../handler/schedule.ts';
 import type { Queryable } from '../postgres/database.ts';
 
 // A schedule that was created at run time has no row in `written`: a deployment neither changes nor removes it. A
-// declared one keeps its pause. If its times change, its ticks begin now: none of the new times is caught up.
+// declared one keeps its pause, also if it was removed meanwhile. If its times change, its ticks begin now: none of the
+// new times is caught up.
 const REGISTER_SCHEDULES = `
   with input as materialized (
     select * from jsonb_to_recordset($1::jsonb) as i(schedule text, "jobType" text, "routingKey" text, payload text,
@@ -16,10 +17,10 @@ const REGISTER_SCHEDULES = `
   ), written as (
     insert into millrace.schedules as s (name, declared, job_type, routing_key, payload, tick_key, priority,
         max_attempts, unique_key, group_key, cron, every_seconds, zone, catch_up, overlap, spread_seconds,
-        start_by_seconds)
+        start_by_seconds, paused_at)
       select schedule, true, "jobType", "routingKey", payload::jsonb, "tickKey", priority, "maxAttempts", "uniqueKey",
-             "groupKey", cron, "everySeconds", zone, "catchUp", overlap, "spreadSeconds", "startBySeconds"
-        from input order by schedule
+             "groupKey", cron, "everySeconds", zone, "catchUp", overlap, "spreadSeconds", "startBySeconds", r.paused_at
+        from input left join millrace.removed_schedules r on r.name = schedule order by schedule
       on conflict (name) do update set
         job_type = excluded.job_type, routing_key = excluded.routing_key, payload = excluded.payload,
         tick_key = excluded.tick_key, priority = excluded.priority, max_attempts = excluded.max_attempts,
@@ -40,7 +41,13 @@ const REGISTER_SCHEDULES = `
   ), removed as (
     delete from millrace.schedules s
       where s.declared and not $2 and not exists (select from input i where i.schedule = s.name)
-      returning s.name
+      returning s.name, s.paused_at
+  ), kept as (
+    insert into millrace.removed_schedules (name, paused_at)
+      select name, paused_at from removed where paused_at is not null
+      on conflict (name) do update set paused_at = excluded.paused_at
+  ), returned as (
+    delete from millrace.removed_schedules where name in (select schedule from input)
   )
   select 'added' as change, w.name from written w where not exists (select from before b where b.name = w.name)
   union all

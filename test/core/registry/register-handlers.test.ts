@@ -52,6 +52,22 @@ it('keeps the pause, the hold and the adaptive limit, within the new bounds', as
   expect([capped.max_in_flight, raised.max_in_flight]).toEqual([100, 600]);
 });
 
+it('a handler that was removed while it was paused is paused when it returns, as by a rollback', async () => {
+  const [mail, vector, other] = [{ jobType: 'mail' }, { jobType: 'index', routingKey: 'vector' }, { jobType: 'other' }];
+  const paused = async () => (await handlers()).flatMap((row) => (row.paused_at === null ? [] : [row.job_type]));
+  await deploy(db, mail, vector, other);
+  await pool.query(`select millrace.resume('mail'), millrace.pause('index', 'vector')`);
+  await deploy(db, other);
+
+  await deploy(db, mail, vector, other);
+  const returned = await paused();
+  await pool.query(`select millrace.resume('index', 'vector')`);
+  await deploy(db, other);
+  await deploy(db, mail, vector, other);
+
+  expect([returned, await paused()]).toEqual([['index'], []]);
+});
+
 it('removes a handler that is no longer deployed, and none of its jobs', async () => {
   await deploy(db, { jobType: 'mail' }, { jobType: 'index', routingKey: 'a' }, { jobType: 'index', routingKey: 'b' });
   const [id] = await insertJobs(pool, 'mail', 1);

@@ -98,6 +98,23 @@ it('a paused schedule stays paused over deployments, and catches up nothing when
   expect(await world.runTimes()).toEqual(['01-06T04:00']);
 });
 
+it('a declared schedule that was removed while it was paused is paused when it returns, as by a rollback', async () => {
+  await world.declare({ nightly: NIGHTLY, hourly: { cron: '0 * * * *' } });
+  await pool.query(`select millrace.pause_schedule('nightly')`);
+  await world.declare({});
+  await world.declare({ nightly: NIGHTLY, hourly: { cron: '0 * * * *' } });
+  const returned = await rows();
+  await pool.query(`select millrace.resume_schedule('nightly')`);
+  await world.declare({});
+  await world.declare({ nightly: NIGHTLY });
+
+  expect(returned).toMatchObject([
+    { name: 'hourly', paused: false },
+    { name: 'nightly', paused: true },
+  ]);
+  expect(await rows()).toMatchObject([{ name: 'nightly', paused: false }]);
+});
+
 it('a deployment neither changes nor removes a schedule that was created at run time', async () => {
   await pool.query(`select millrace.create_schedule('tenant-7', 'report', cron => '0 6 * * *')`);
 
