@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
+import { openDatabase } from '../../../core/postgres/database.ts';
 import { systemTime } from '../../../core/time.ts';
 import { runUpkeep, type UpkeepStep } from '../../../core/upkeep/run-upkeep.ts';
 import { doUpkeep, upkeepSteps } from '../../../core/upkeep/upkeep.ts';
@@ -131,7 +132,7 @@ it.each([31 * DAY, 30 * DAY + 1, 3599, 0, -1, Number.NaN, FOR_EVER])(
 it('skips the statistics while another transaction has locked a table', async () => {
   const analyze = upkeepSteps(7 * DAY).filter(({ name }) => name === 'analyze_jobs');
   const busy = await createClient(engine.test.url);
-  await busy.query('begin; lock table millrace.jobs_live in share update exclusive mode');
+  await busy.query('begin; lock table millrace.jobs in share update exclusive mode');
   await runUpkeep(deps, analyze, FOR_EVER);
   await busy.query('rollback');
   await insertJobs(pool, 'mail', 5);
@@ -140,4 +141,42 @@ it('skips the statistics while another transaction has locked a table', async ()
 
   const { rows } = await pool.query(`select reltuples::int as n from pg_class where oid = 'millrace.jobs'::regclass`);
   expect(rows[0].n).toBeGreaterThanOrEqual(5);
+});
+
+it('tries the statistics once an hour, not each minute, when they take longer than a statement may', async () => {
+  const analyze = upkeepSteps(7 * DAY).filter(({ name }) => name === 'analyze_jobs');
+  const hurried = openDatabase({
+    connectionString: engine.test.url,
+    max: 1,
+    name: 'hurried',
+    log,
+    statementTimeoutMs: 300,
+  });
+  const busy = await createClient(engine.test.url);
+  await busy.query('begin; lock table millrace.jobs in share update exclusive mode');
+
+  await runUpkeep({ ...deps, db: hurried }, analyze, FOR_EVER);
+  const { rows } = await pool.query('select step, passed_at is not null as passed from millrace.upkeep');
+  await hurried.close();
+
+  expect(log.events('upkeep_failed')).toEqual([]);
+  expect(rows).toEqual([{ step: 'analyze_jobs', passed: true }]);
+});
+
+it('samples all jobs together, and not each day of finished jobs again, from Postgres 18 on', async () => {
+  const { rows: version } = await pool.query(`select current_setting('server_version_num')::int as n`);
+  // Fewer than autovacuum would analyze.
+  await pool.query(`insert into millrace.jobs_finished (id, slot, job_type, status, max_attempts, finished_at)
+    select n, 5, 'mail', 'succeeded', 5, now() from generate_series(1, 30) n`);
+
+  await pool.query('select millrace.analyze_jobs()');
+
+  const { rows } = await pool.query(`select relname, reltuples::int as n from pg_class
+    where oid in ('millrace.jobs'::regclass, 'millrace.jobs_finished'::regclass, 'millrace.jobs_finished_05'::regclass)
+    order by 1`);
+  expect(rows).toEqual([
+    { relname: 'jobs', n: 30 },
+    { relname: 'jobs_finished', n: 30 },
+    { relname: 'jobs_finished_05', n: version[0].n >= 180_000 ? -1 : 30 },
+  ]);
 });
