@@ -4,6 +4,7 @@ import { openQueues } from '../core/aws/queues.ts';
 import { choiceSetting, durationSetting, metricSettings, serviceAddress } from '../core/config.ts';
 import { CLAIM_LIMITS, claimSettings } from '../core/dispatch/claim-settings.ts';
 import { type DispatcherSettings, type Nudge, runDispatcher, runOnce } from '../core/dispatch/dispatcher.ts';
+import { openLongestWaits } from '../core/dispatch/longest-waits.ts';
 import { whole } from '../core/handler/whole.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
@@ -26,6 +27,7 @@ const deps = {
   random: Math.random,
   metrics: openMetrics(processLog, metricSettings()),
   claimLimit,
+  waits: openLongestWaits(systemTime),
 };
 
 interface DispatcherEvent extends Nudge {

@@ -12,6 +12,7 @@ import type { Time } from '../time.ts';
 import { CLAIM_LIMIT } from './claim-settings.ts';
 import { type DispatchDeps, dispatch } from './dispatch.ts';
 import { type Places, readFloors, registerRun, storeFloors, storeRound } from './dispatcher-run.ts';
+import { openLongestWaits, type ReadLongestWaits } from './longest-waits.ts';
 import { type MaintainDeps, maintain } from './maintain.ts';
 import { promoteSchedules } from './promote-schedules.ts';
 import { openRarely } from './rarely.ts';
@@ -35,6 +36,8 @@ export interface DispatcherDeps {
   readonly metrics?: Metrics;
   /** How many jobs a claim takes, at most. Default: 1000. */
   readonly claimLimit?: number;
+  /** Reads what waits longest; a process keeps it from run to run. */
+  readonly waits?: ReadLongestWaits;
 }
 
 export interface DispatcherSettings {
@@ -127,10 +130,10 @@ export async function runOnce(deps: DispatcherDeps, { again = false, limit }: Nu
 }
 
 async function openRun(deps: DispatcherDeps): Promise<Run> {
-  const { db, queues, log, random, metrics } = deps;
+  const { db, queues, log, random, metrics, waits = openLongestWaits(deps.time) } = deps;
   const { floors, queued, joins } = await readFloors(db);
   return {
-    ...{ db, queues, log, random, ...(metrics && { metrics }) },
+    ...{ db, queues, log, random, waits, ...(metrics && { metrics }) },
     rounds: openRounds(),
     ...{ queued, joins },
     late: openRarely(deps.time),

@@ -6,11 +6,12 @@ import type { Log } from '../log.ts';
 import { countLate } from '../numbers/count-schedules.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { CloudWatchName } from '../numbers/metric-table.ts';
-import { findStalled, type StalledHandler } from '../numbers/stalled-handlers.ts';
-import { readOldestDue } from '../numbers/stats.ts';
+import type { StalledHandler } from '../numbers/stalled-handlers.ts';
 import type { Database } from '../postgres/database.ts';
 import { advance } from '../postgres/step.ts';
+import { systemTime } from '../time.ts';
 import { type FoldedEvents, foldEvents, foldTimings } from './fold-events.ts';
+import { openLongestWaits, type ReadLongestWaits } from './longest-waits.ts';
 
 export interface MaintainDeps {
   readonly db: Database;
@@ -20,6 +21,8 @@ export interface MaintainDeps {
   /** Decides when to look for jobs without a handler. Default: each time. */
   readonly unhandled?: (work: () => Promise<boolean>) => Promise<void>;
   readonly metrics?: Metrics;
+  /** Reads what waits longest, for the metrics. Default: looks each time. */
+  readonly waits?: ReadLongestWaits;
 }
 
 const CANCEL_LIMIT = 1000;
@@ -58,20 +61,17 @@ const PUBLISHED: Readonly<Record<string, CloudWatchName>> = {
 
 /** Publishes the events that were just added to their totals, so that each event is published once. */
 async function publish(deps: MaintainDeps, folded: readonly FoldedEvents[]): Promise<void> {
-  const { db, metrics } = deps;
+  const { db, metrics, waits = openLongestWaits(systemTime) } = deps;
   if (metrics === undefined) return;
   for (const [jobType, events] of Map.groupBy(folded, (one) => one.jobType)) {
     const values = events.flatMap(({ event, count }) => (PUBLISHED[event] ? [[PUBLISHED[event], count]] : []));
     metrics.put(Object.fromEntries(values), jobType);
   }
-  const oldest = await readOldestDue(db);
-  const stalled = await findStalled(db);
+  const longest = await waits(db);
+  if (longest === undefined) return;
   // Published even if no job is due, because an alarm reads their absence as a silent dispatcher.
-  metrics.put({
-    OldestDueAge: Math.max(0, ...oldest.map(({ seconds }) => seconds)),
-    StalledHandlers: stalled.length,
-  });
-  reportStalled(deps, stalled);
+  metrics.put({ OldestDueAge: longest.oldestSeconds, StalledHandlers: longest.stalled.length });
+  reportStalled(deps, longest.stalled);
 }
 
 /** Names the handler that has been stalled longest, once in a run. */
