@@ -5,6 +5,7 @@ import {
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
+import { systemTime, type Time } from '../time.ts';
 import { BATCH, chunks, inParallel, PARALLEL, TIMEOUTS } from './batches.ts';
 import { type AwsAddress, openSqs } from './clients.ts';
 
@@ -36,22 +37,34 @@ export interface SendVerdict {
 }
 
 export interface Queues {
-  /** Sends any number of messages in batches of ten, in parallel. Never throws, and never sends a message twice. */
+  /**
+   * Sends any number of messages in batches of ten, in parallel, and those that it has not begun to send within ten
+   * seconds not at all. Never throws, and never sends a message twice.
+   */
   send(queueUrl: string, messages: readonly Outgoing[]): Promise<SendVerdict[]>;
   /** Makes messages visible at once. A message that fails becomes visible at its visibility timeout. */
   makeVisible(queueUrl: string, receiptHandles: readonly string[]): Promise<void>;
   close(): void;
 }
 
+/**
+ * Time after which no call of a send begins: a queue that does not answer must not delay those of other handlers until
+ * the dispatcher's claims are released.
+ */
+const SEND_MS = 10_000;
+
 /** Opens a client. Without an address, the AWS SDK reads the region, credentials and endpoint from the environment. */
-export function openQueues(address?: AwsAddress): Queues {
+export function openQueues(address?: AwsAddress, time: Pick<Time, 'now'> = systemTime): Queues {
   // No retries: a retried batch can send a message twice, and each claim number must be sent at most once.
   const sender = openSqs({ requestHandler: TIMEOUTS, maxAttempts: 1 }, address);
   const client = openSqs({ requestHandler: TIMEOUTS }, address);
   return {
     send: async (queueUrl, messages) => {
       const batches = chunks(messages, BATCH);
-      const verdicts = await inParallel(batches, PARALLEL, (batch) => sendBatch(sender, queueUrl, batch));
+      const end = time.now() + SEND_MS;
+      const verdicts = await inParallel(batches, PARALLEL, async (batch) =>
+        time.now() < end ? sendBatch(sender, queueUrl, batch) : batch.map(notTried),
+      );
       return verdicts.flat();
     },
     makeVisible: async (queueUrl, receiptHandles) => {
@@ -62,6 +75,11 @@ export function openQueues(address?: AwsAddress): Queues {
       client.destroy();
     },
   };
+}
+
+function notTried({ id }: Outgoing): SendVerdict {
+  const reason = `not sent: the messages before it took longer than ${SEND_MS / 1000} s`;
+  return { id, kind: 'refused', reason };
 }
 
 async function sendBatch(client: SQSClient, queueUrl: string, messages: readonly Outgoing[]): Promise<SendVerdict[]> {

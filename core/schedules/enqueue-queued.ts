@@ -71,7 +71,8 @@ const ENQUEUE_QUEUED = `
       where t.schedule = f.name and t.tick_at = f.queued_tick_at
   ), cleared as (
     update millrace.schedules s set queued_tick_at = null, failed_at = null, version = s.version + 1
-      from free f where s.name = f.name
+      -- Reads what was enqueued too: the upkeep can have deleted the row of a tick that was queued for 90 days.
+      from free f cross join (select count(*) from made) m where s.name = f.name
   )
   select count(*)::integer as count from free`;
 

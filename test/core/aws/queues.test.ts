@@ -2,6 +2,7 @@ import { SQS } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Outgoing, openQueues, type Queues } from '../../../core/aws/queues.ts';
 import { type SqsEmulator, startSqs } from '../../../local/sqs/server.ts';
+import { stillTime } from '../../support/still-time.ts';
 import { acceptAll, startFake } from './fake-sqs.ts';
 
 const ACCOUNT = { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
@@ -144,6 +145,24 @@ describe('sending', () => {
 
     expect(verdicts).toMatchObject([{ kind: 'unknown' }, { kind: 'unknown' }, { kind: 'unknown' }]);
     expect(verdicts[0]!.reason).toContain('ECONNREFUSED');
+  });
+
+  it('begins no call after ten seconds, so that a queue that does not answer holds up the others only so long', async () => {
+    const time = stillTime();
+    const { endpoint, seen } = await startFake(() => {
+      time.at = 10_000;
+      return 'hang up';
+    });
+    vi.stubEnv('AWS_ENDPOINT_URL_SQS', endpoint);
+    const queues = openQueues(undefined, time);
+    onTestFinished(() => queues.close());
+
+    const verdicts = await queues.send(queueAt(endpoint), messages(1000));
+
+    const left = messages(1000).slice(160);
+    expect([seen.length, verdicts.slice(0, 160).every(({ kind }) => kind === 'unknown')]).toEqual([16, true]);
+    const reason = 'not sent: the messages before it took longer than 10 s';
+    expect(verdicts.slice(160)).toEqual(left.map(({ id }) => ({ id, kind: 'refused', reason })));
   });
 
   it('a failed batch does not affect the others', async () => {

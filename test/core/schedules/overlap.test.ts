@@ -93,8 +93,7 @@ describe('a schedule with the overlap queue-one', () => {
   it('enqueues the queued ticks of many schedules in turns, also of those with large payloads', async () => {
     await pool.query(`insert into millrace.schedules (name, job_type, every_seconds, overlap, queued_tick_at, payload)
       select 'tenant-' || lpad(n::text, 2, '0'), 'report', 3600, 'queue-one', '2027-01-01T00:00:00Z',
-             (select jsonb_build_object('text', string_agg(md5(n::text || m::text), ''))
-                from generate_series(1, 30000) m)
+             jsonb_build_object('text', repeat('text ', 192000))
         from generate_series(1, 20) n`);
     let statements = 0;
     const limited: typeof db.limited = (limits) => {
@@ -108,6 +107,19 @@ describe('a schedule with the overlap queue-one', () => {
     }
 
     expect(rounds).toEqual([8, 8, 4, 0]);
+  });
+
+  it('enqueues a tick that was queued for so long that the upkeep has deleted its row, once', async () => {
+    await declare('queue-one');
+    await roundAt('01:00:00');
+    await roundAt('02:00:00');
+    await pool.query(`delete from millrace.schedule_ticks where result = 'queued'`);
+    await world.finishJobs();
+
+    const rounds = [await roundAt('02:30:00'), await roundAt('02:31:00')];
+
+    expect(rounds).toEqual([1, 0]);
+    expect(await world.runTimes()).toEqual(['01-01T02:00']);
   });
 
   it('forgets the queued tick when it is paused', async () => {
