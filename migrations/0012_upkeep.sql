@@ -48,9 +48,9 @@ exception when lock_not_available then
 end $$;
 
 -- Analyses the partitioned parents: autovacuum analyses leaves only, and only the owner may. Postgres 15 to 17 cannot
--- leave out the leaves, which with many finished jobs take longer than a statement may: a smaller sample of each suffices.
--- Gives up while a vacuum or an index build holds a leaf, and at the time limit of its caller: statistics that are an
--- hour older suffice, and a try each minute would be no faster.
+-- leave out the leaves, which with many finished jobs take longer than a statement may: a smaller sample of each
+-- suffices. Gives up while a vacuum or an index build holds a leaf, and at the time limit of its caller: statistics
+-- that are an hour older suffice, and a try each minute would be no faster.
 create function millrace.analyze_jobs() returns void
   language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '1s'
   as $$

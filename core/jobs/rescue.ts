@@ -128,8 +128,8 @@ export async function releaseExpiredDispatched(db: Database, limit: number): Pro
   return rowCount;
 }
 
-// The message of an earlier claim proves that the messages of a job arrive, as a start does: only losses in a row count.
-// Under throttling, messages arrive after their leases, and those of other jobs that were dispatched later before them.
+// The message of an earlier claim proves that the messages of a job arrive, as a start does: only losses in a row
+// count. Under throttling, messages arrive after their leases, and after those of jobs that were dispatched later.
 const FORGET_LOSSES = `
   with waiting as materialized (
     select id from millrace.jobs_live

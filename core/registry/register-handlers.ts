@@ -21,8 +21,8 @@ export interface Registration {
   readonly functionName: string;
 }
 
-// The update keeps the pause, the hold and the adaptive limit, which belong to the running system. So does a handler that
-// returns keep its pause: a deployment that is rolled back removes handlers and adds them again.
+// The update keeps the pause, the hold and the adaptive limit, which belong to the running system. A handler that
+// returns keeps its pause too: a deployment that is rolled back removes handlers and adds them again.
 const REGISTER_HANDLERS = `
   with input as (
     select * from jsonb_to_recordset($1::jsonb) as i(job_type text, routing_key text, queue_url text,

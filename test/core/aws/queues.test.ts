@@ -147,7 +147,7 @@ describe('sending', () => {
     expect(verdicts[0]!.reason).toContain('ECONNREFUSED');
   });
 
-  it('begins no call after ten seconds, so that a queue that does not answer holds up the others only so long', async () => {
+  it('begins no call after ten seconds: a queue that does not answer must not hold up the others', async () => {
     const time = stillTime();
     const { endpoint, seen } = await startFake(() => {
       time.at = 10_000;

@@ -27,7 +27,7 @@ async function lost(times: number): Promise<string> {
   return id;
 }
 
-it('keeps a job alive whose messages all arrive after their leases, in a queue that is slow and without order', async () => {
+it('keeps a job alive whose messages all arrive after their leases, in a slow queue without order', async () => {
   const id = await engine.enqueue();
   for (let round = 1; round <= 12; round++) {
     late.length = 0;
