@@ -20,17 +20,6 @@ create table millrace.job_event_totals (
 grant select, insert, update, delete on millrace.job_events, millrace.job_event_totals to millrace_runtime;
 grant select on millrace.job_events, millrace.job_event_totals to millrace_operator;
 
--- Events by the minute in which maintain folded them, for the throughput of the last minutes and hour. Kept for two
--- hours.
-create table millrace.job_event_minutes (
-  minute timestamptz not null,
-  event text not null,
-  job_type text not null,
-  status text not null,
-  count bigint not null,
-  primary key (minute, event, job_type, status)
-) with (fillfactor = 50);
-
 -- How long attempts waited (from due to start) and ran. Like counters, a statement appends rows and maintain folds
 -- them. A bucket is the index, from 0, of its upper bound in millrace.timing_bounds().
 create table millrace.job_timings (
@@ -85,7 +74,7 @@ grant select on millrace.dispatch_totals to millrace_operator;
 
 revoke execute on function millrace.timing_bounds() from public;
 grant execute on function millrace.timing_bounds() to millrace_runtime, millrace_operator;
-grant select, insert, update, delete on millrace.job_event_minutes, millrace.job_timings, millrace.job_timing_totals,
+grant select, insert, update, delete on millrace.job_timings, millrace.job_timing_totals,
   millrace.job_counts to millrace_runtime;
-grant select on millrace.job_event_minutes, millrace.job_timings, millrace.job_timing_totals, millrace.job_counts
+grant select on millrace.job_timings, millrace.job_timing_totals, millrace.job_counts
   to millrace_operator;

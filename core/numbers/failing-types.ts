@@ -18,14 +18,14 @@ const ALWAYS_FAILED = 3;
 // retry policy, a single job fails three times within six minutes.
 const FIND_FAILING = `
   with recent as (
-    select job_type, event, count, minute >= millrace.clock() - interval '10 minutes' as late
-      from millrace.job_event_minutes
-      where minute >= millrace.clock() - interval '1 hour' and event in ('failed', 'succeeded')
+    select job_type, coalesce(failed, 0) as failed, coalesce(succeeded, 0) as succeeded,
+           at >= millrace.clock() - interval '10 minutes' as late
+      from millrace.job_numbers
+      where step = 'minute' and at >= millrace.clock() - interval '1 hour' and job_type <> '_all'
   ), sums as (
-    select job_type, coalesce(sum(count) filter (where event = 'failed'), 0)::float8 as failed,
-           coalesce(sum(count) filter (where event = 'succeeded'), 0)::float8 as succeeded,
-           coalesce(sum(count) filter (where event = 'failed' and late), 0)::float8 as late_failed,
-           coalesce(sum(count) filter (where late), 0)::float8 as late_attempts
+    select job_type, sum(failed)::float8 as failed, sum(succeeded)::float8 as succeeded,
+           coalesce(sum(failed) filter (where late), 0)::float8 as late_failed,
+           coalesce(sum(failed + succeeded) filter (where late), 0)::float8 as late_attempts
       from recent group by job_type
   )
   select job_type as "jobType", failed, succeeded from sums

@@ -63,7 +63,12 @@ const READ_OLDEST_DUE = `
 
 const READ_THROUGHPUT = `
   with recent as (
-    select minute, event, count from millrace.job_event_minutes where minute >= millrace.clock() - interval '1 hour'
+    select n.at as minute, e.event, e.count from millrace.job_numbers n, lateral (values
+        ('enqueued', n.enqueued), ('succeeded', n.succeeded), ('failed', n.failed), ('retried', n.retried),
+        ('dead_lettered', n.dead_lettered), ('manual_retry', n.manual_retry), ('skipped', n.skipped),
+        ('cancelled', n.cancelled)) as e(event, count)
+      where n.step = 'minute' and n.at >= millrace.clock() - interval '1 hour' and n.job_type = '_all'
+        and e.count is not null
     union all select millrace.clock(), event, count from millrace.job_events
   )
   select event, coalesce(sum(count) filter (where minute >= millrace.clock() - interval '5 minutes'), 0)::float8

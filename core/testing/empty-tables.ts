@@ -3,7 +3,7 @@ import type { Queryable } from '../postgres/queryable.ts';
 const EMPTY_TABLES = `
   delete from millrace.jobs_live; delete from millrace.jobs_finished; delete from millrace.dead_letters;
   delete from millrace.job_attempts; delete from millrace.operations; delete from millrace.dead_letter_queues;
-  delete from millrace.job_timings; delete from millrace.job_timing_totals; delete from millrace.job_event_minutes;
+  delete from millrace.job_timings; delete from millrace.job_timing_totals; delete from millrace.job_numbers;
   delete from millrace.job_counts; delete from millrace.upkeep; delete from millrace.cancel_requests;
   delete from millrace.job_events; delete from millrace.job_event_totals; delete from millrace.schedule_ticks;
   delete from millrace.job_joins; delete from millrace.unique_keys;

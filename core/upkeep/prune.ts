@@ -154,14 +154,17 @@ const PRUNE_UNIQUE_KEYS = `
            select jsonb_build_array(l.job_type, l.routing_key, l.unique_key)::text from looked l
              order by l.job_type desc, l.routing_key desc, l.unique_key desc limit 1) end as position
     where $2::float8 is not null`;
-const PRUNE_EVENT_MINUTES = `
+// A graph of a day or of 31 days begins in the middle of its first point, so rows are kept for a little longer.
+const PRUNE_SERIES = `
   with gone as (
-    delete from millrace.job_event_minutes m where m.ctid = any(array(
-      select n.ctid from millrace.job_event_minutes n
-        where n.minute < millrace.clock() - make_interval(secs => $2) order by n.minute limit $3))
+    delete from millrace.job_numbers n where n.ctid = any(array(
+      (select o.ctid from millrace.job_numbers o
+         where o.step = 'minute' and o.at < millrace.clock() - interval '25 hours' order by o.at limit $3)
+      union all (select o.ctid from millrace.job_numbers o
+         where o.step = 'hour' and o.at < millrace.clock() - make_interval(secs => $2) order by o.at limit $3)))
       returning 1
   )
-  select count(*)::integer as rows, case when count(*) = $3 then coalesce($1::text, '') end as position from gone`;
+  select count(*)::integer as rows, case when count(*) >= $3 then coalesce($1::text, '') end as position from gone`;
 
 /** Returns a prune that deletes the rows of one table after `retentionSeconds`, a batch in each part. */
 function prune(text: string, retentionSeconds: number) {
@@ -184,6 +187,6 @@ export function historyPrunes(retentionSeconds: number) {
     idempotency_keys: prune(PRUNE_IDEMPOTENCY_KEYS, DAY),
     schedule_ticks: prune(PRUNE_SCHEDULE_TICKS, 90 * DAY),
     unique_keys: prune(PRUNE_UNIQUE_KEYS, DAY),
-    event_minutes: prune(PRUNE_EVENT_MINUTES, 2 * 3600),
+    series: prune(PRUNE_SERIES, 31 * DAY + 2 * 3600),
   };
 }

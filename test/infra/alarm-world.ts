@@ -38,7 +38,7 @@ const { pool } = engine;
 afterAll(() => engine.close());
 
 const RESET = `
-  delete from millrace.jobs_live; delete from millrace.job_events; delete from millrace.job_event_minutes;
+  delete from millrace.jobs_live; delete from millrace.job_events; delete from millrace.job_numbers;
   delete from millrace.job_attempts; delete from millrace.dead_letters; delete from millrace.dispatches;
   update millrace.handlers set held_until = null, refusals = 0`;
 // What the function of a handler does in a minute: it finishes the jobs whose time has passed, and starts others.

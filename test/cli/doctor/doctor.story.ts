@@ -95,7 +95,7 @@ describe('doctor', () => {
   it.each([
     ['dead_letters', 'dead letters'],
     ['dead_letter_queues', 'queues that the mirror does not sweep'],
-    ['job_event_minutes', 'failed attempts'],
+    ['job_numbers', 'failed attempts'],
   ])('runs the other checks when the table %s cannot be read', async (table, check) => {
     const operator = await createLogin(engine.database, 'millrace_operator');
     onTestFinished(async () => void (await operator.drop()));

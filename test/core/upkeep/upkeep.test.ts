@@ -180,3 +180,20 @@ it('samples all jobs together, and not each day of finished jobs again, from Pos
     { relname: 'jobs_finished_05', n: version[0].n >= 180_000 ? -1 : 30 },
   ]);
 });
+
+it('deletes minutes after a day and hours after 31 days, and keeps those of a clock that was set ahead', async () => {
+  await pool.query(`delete from millrace.job_numbers; insert into millrace.job_numbers (step, at, job_type, enqueued)
+    select step, now() + age::interval, '_all', 1 from (values
+      ('minute', '-26 h'), ('minute', '-24 h'), ('minute', '2 d'), ('hour', '-32 d'), ('hour', '-31 d')) n(step, age)`);
+
+  await doUpkeep(deps, upkeepSteps(7 * DAY), FOR_EVER);
+
+  const left = await pool.query(`select step, round(extract(epoch from at - now()) / 3600)::int as hours
+    from millrace.job_numbers order by step, at`);
+  expect(left.rows).toEqual([
+    { step: 'hour', hours: -744 },
+    { step: 'minute', hours: -24 },
+    { step: 'minute', hours: 48 },
+  ]);
+  expect(log.events('pruned')).toMatchObject([{ history_rows: 2 }]);
+});
