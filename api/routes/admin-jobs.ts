@@ -6,10 +6,9 @@ import { snakeCase } from '../../core/json.ts';
 import { type PinnedJobFilter, pageJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
 import { Retried, Round } from '../documents.ts';
-import { refuseReversed } from '../interval.ts';
 import { MOST_ELEMENTS } from '../json-body.ts';
 import { pageDocument, startOf } from '../paging.ts';
-import { Problem } from '../problem.ts';
+import { Problem, refuseReversed } from '../problem.ts';
 import { filterOn } from '../redact.ts';
 import { defineRoute } from '../route.ts';
 import {
