@@ -54,6 +54,7 @@ export const FIELDS = {
     ...['groups', 'samples', 'moved_jobs', 'handler', 'queue', 'depth', 'dead', 'as_of', 'by_status', 'by_job_type'],
     ...['oldest_due', 'oldest_due_seconds', 'throughput', 'last_5_minutes', 'last_hour'],
     ...['dispatcher_last_round_at', 'fault', 'last_tick_at', 'last_job_id', 'last_job_status'],
+    ...['step', 'times', 'series', 'totals', 'points'],
   ],
   'payload:read': ['payload', 'result', 'raw_body'],
   'audit:read': ['at', 'actor', 'action', 'details'],
@@ -63,7 +64,7 @@ export const FIELDS = {
 /** Fields whose members are values instead of fields of this table. They are sent or omitted as a whole. */
 export const WHOLE: ReadonlySet<string> = new Set([
   ...['payload', 'result', 'progress', 'details', 'filter'],
-  ...['by_status', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour'],
+  ...['by_status', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour', 'totals', 'points'],
 ]);
 
 type AnyField = (typeof FIELDS.any)[number];

@@ -14,11 +14,12 @@ import { addSchedule } from './routes/new-schedule.ts';
 import { getMetrics, getStats } from './routes/numbers.ts';
 import { createRedrive, getRedrive, listRedrives, stopRedrive } from './routes/redrives.ts';
 import { getSchedule, listAllSchedules, pauseOne, removeSchedule, resumeOne, runNow } from './routes/schedules.ts';
+import { getSeries } from './routes/series.ts';
 
 /** Every operation, in the order of the documentation. */
 const OPERATIONS: readonly Route[] = [
   ...[enqueueJob, enqueueJobs, getJob, cancelJob],
-  ...[getStats, listJobs, showAnyJob, retryRoute, processJobs, removeJob, actOnJobs],
+  ...[getStats, getSeries, listJobs, showAnyJob, retryRoute, processJobs, removeJob, actOnJobs],
   ...[listDeadLetters, groupAllDeadLetters, getGroup, getDeadLetter, discardMany, discardOne],
   ...[createRedrive, listRedrives, getRedrive, stopRedrive],
   ...[getHandlers, pause, resume],

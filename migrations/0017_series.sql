@@ -38,8 +38,9 @@ begin
   return total;
 end $$;
 
--- The time that this share of the attempts did not exceed, in seconds: 0.5 for the median. Interpolated within its
--- bucket, as histogram_quantile of Prometheus does; of the last bucket, its lower bound. Null without attempts.
+-- The time that this share of the attempts did not exceed, 0.5 for the median: in seconds, to the millisecond.
+-- Interpolated within its bucket, as histogram_quantile of Prometheus does; of the last bucket, its lower bound. Null
+-- without attempts.
 create function millrace.timing_quantile(counts bigint[], share double precision) returns double precision
   language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp
   as $$
@@ -54,8 +55,8 @@ begin
   rank := rank * share;
   for n in 1 .. coalesce(cardinality(counts), 0) loop
     if counts[n] > 0 and below + counts[n] >= rank then
-      return coalesce(bounds[n - 1], 0)
-        + coalesce(bounds[n] - coalesce(bounds[n - 1], 0), 0) * (rank - below) / counts[n];
+      return round((coalesce(bounds[n - 1], 0)
+        + coalesce(bounds[n] - coalesce(bounds[n - 1], 0), 0) * (rank - below) / counts[n])::numeric, 3);
     end if;
     below := below + counts[n];
   end loop;

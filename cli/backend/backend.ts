@@ -17,6 +17,7 @@ import type { RetryAnswer } from '../../core/jobs/redrive.ts';
 import type { JobFilter, ListedJob } from '../../core/look/page-jobs.ts';
 import type { ShownAttempt } from '../../core/look/show-job.ts';
 import type { HandlerNumbers } from '../../core/numbers/read-metrics.ts';
+import type { ReadSeries, SeriesWish } from '../../core/numbers/series.ts';
 import type { Stats } from '../../core/numbers/stats.ts';
 import type { RegisteredHandler } from '../../core/registry/list-handlers.ts';
 import type { DeleteScheduleAnswer } from '../../core/schedules/change-schedule.ts';
@@ -65,6 +66,8 @@ export interface Overview {
 /** The operations that commands perform, through the database or the API. */
 export interface Backend {
   readOverview(): Promise<Overview>;
+  /** @throws CommandFailure that names what to change in the wish. */
+  readSeries(wish: SeriesWish): Promise<ReadSeries>;
 
   listJobs(filter: JobFilter, limit: number): Promise<readonly ListedJob[]>;
   showJob(id: string): Promise<SeenJob | undefined>;

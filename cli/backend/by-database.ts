@@ -24,6 +24,7 @@ import { retryJob } from '../../core/jobs/redrive.ts';
 import { listJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
 import { readHandlerNumbers } from '../../core/numbers/read-metrics.ts';
+import { readSeries } from '../../core/numbers/series.ts';
 import { readStats } from '../../core/numbers/stats.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { listHandlers } from '../../core/registry/list-handlers.ts';
@@ -49,6 +50,11 @@ export function backendByDatabase(db: Database): Backend {
       handlers: await readHandlerNumbers(db),
       redrives: (await listRedrives(db, { status: 'running', limit: MOST_REDRIVES })).toReversed(),
     }),
+    readSeries: async (wish) => {
+      const read = await readSeries(db, wish);
+      if ('fault' in read) throw new CommandFailure(EXIT.usage, read.fault);
+      return read;
+    },
     listJobs: (filter, limit) => listJobs(db, filter, limit),
     showJob: (id) => showJob(db, id),
     readNamedJobs: (ids) => readNamedJobs(db, ids),

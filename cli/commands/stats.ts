@@ -8,18 +8,23 @@ import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { print, printPairs, suggest, warn } from '../screen/terminal.ts';
+import { addSeriesOptions, type SeriesOptions, showSeries, wantsSeries } from './stats-series.ts';
+
+interface StatsOptions extends GlobalOptions, SeriesOptions {}
 
 /** `millrace stats` */
 export function addStats(program: Command): void {
-  program
-    .command('stats')
+  addSeriesOptions(program.command('stats'))
     .description('show job counts, overdue jobs, dead letters, redrives, and whether the dispatcher is running')
-    .addHelpText('after', examples('stats', 'stats --json'))
+    .addHelpText('after', examples('stats', 'stats --json', 'stats --since 1h', 'stats --since 7d --step hour --json'))
     .action(
-      action(async (options: GlobalOptions) => {
-        const overview = await withBackend(options, (backend) => backend.readOverview());
-        if (options.json) print(toJson(documentOf(overview)));
-        else show(overview);
+      action(async (options: StatsOptions) => {
+        await withBackend(options, async (backend) => {
+          if (wantsSeries(options)) return showSeries(backend, options);
+          const overview = await backend.readOverview();
+          if (options.json) print(toJson(documentOf(overview)));
+          else show(overview);
+        });
         return undefined;
       }),
     );

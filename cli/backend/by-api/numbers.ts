@@ -1,14 +1,16 @@
 import type * as z from 'zod';
 import { Redrive, StatsDocument } from '../../../api/documents.ts';
+import { SeriesDocument } from '../../../api/number-documents.ts';
 import { type Duration, seconds } from '../../../core/duration.ts';
 import { FINISHED_STATUSES, LIVE_STATUSES } from '../../../core/job.ts';
+import type { ReadSeries, SeriesWish } from '../../../core/numbers/series.ts';
 import type { Stats } from '../../../core/numbers/stats.ts';
 import { type Backend, MOST_REDRIVES } from '../backend.ts';
 import type { Client } from './client.ts';
 import { fromDocument } from './document.ts';
 import { readPages } from './pages.ts';
 
-export function numbersByApi(client: Client): Pick<Backend, 'readOverview'> {
+export function numbersByApi(client: Client): Pick<Backend, 'readOverview' | 'readSeries'> {
   return {
     readOverview: async () => {
       const document = await readStats(client);
@@ -17,6 +19,22 @@ export function numbersByApi(client: Client): Pick<Backend, 'readOverview'> {
       const { handlers } = document;
       return { stats: toStats(document), handlers, redrives: redrives.map(fromDocument).toReversed() };
     },
+    readSeries: (wish) => readSeries(client, wish),
+  };
+}
+
+async function readSeries(client: Client, wish: SeriesWish): Promise<ReadSeries> {
+  const timeText = async (at: SeriesWish['since']) => at && (await timeOf(client, at)).toISOString();
+  const query = {
+    ...{ since: await timeText(wish.since), until: await timeText(wish.until), step: wish.step },
+    ...{ job_type: wish.jobTypes, by_job_type: wish.byJobType === undefined ? undefined : String(wish.byJobType) },
+  };
+  const { document } = await client.request('/admin/jobs/series', SeriesDocument, { query });
+  return {
+    asOf: new Date(document.as_of),
+    step: document.step,
+    times: document.times.map((time) => new Date(time)),
+    series: document.series.map(({ job_type, ...numbers }) => ({ jobType: job_type, ...numbers })),
   };
 }
 

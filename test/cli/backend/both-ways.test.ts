@@ -40,6 +40,16 @@ const failed = await insert('failed');
 const running = await insert('running');
 const dead = await insert('dead_letter');
 
+const minuteAgo = (minutes: number) => new Date(Math.floor(Date.now() / 60_000 - minutes) * 60_000).toISOString();
+const [since, until] = [minuteAgo(90), minuteAgo(60)];
+await pool.query(
+  `insert into millrace.job_numbers (step, at, job_type, enqueued, succeeded, failed, dead_lettered, wait_counts,
+      run_counts)
+    select 'minute', $1::timestamptz + make_interval(mins => n), t, 4, n, 1, 1, '{0,0,4}', '{0,0,0,0,0,0,4}'
+      from generate_series(3, 8) n, unnest(array['_all', 'mail']) t`,
+  [since],
+);
+
 it.each([
   [['jobs', 'list']],
   [['jobs', 'list', '--json']],
@@ -76,6 +86,12 @@ it.each([
   [['jobs', 'delete', pending]],
   [['enqueue', 'mail', '{"to":']],
   [['enqueue', 'A']],
+  [['stats', '--since', since, '--until', until]],
+  [['stats', '--since', since, '--until', until, '--job-type', 'mail,any']],
+  [['stats', '--job-type', 'mial']],
+  [['stats', '--since', '2100-01-01']],
+  [['stats', '--since', '2026-01-02', '--until', '2026-01-01']],
+  [['stats', '--since', '2026-01-02', '--step', 'minute']],
 ])('prints the same bytes for %j through the database and through the API', async (args) => {
   const [one, other] = await Promise.all([byDatabase(args), byApi(args)]);
 
@@ -143,4 +159,18 @@ it('stats prints the same counts through the database and through the API', asyn
   };
   expect(still(other)).toEqual(still(one));
   expect(other.code).toBe(0);
+});
+
+it('stats prints the numbers of an interval, with a graph', async () => {
+  const interval = ['stats', '--since', since, '--until', until];
+  const table = await byDatabase(interval);
+  const documents = await Promise.all([byDatabase([...interval, '--json']), byApi([...interval, '--json'])]);
+
+  const numbers = ['24', '33', '6', '6', '75ms', '98ms', '1.75s', '2.42s', '·▃▆█▅··········'].join('\t');
+  expect(table.stdout).toBe(`_all\t${numbers}\nmail\t${numbers}\n`);
+  expect(table.stderr).toBe(`from ${since}, by minute: 30 points, the last one begins at ${minuteAgo(61)}\n`);
+  const [one, other] = documents.map(({ stdout }) => ({ ...JSON.parse(stdout), as_of: undefined }));
+  expect(one).toEqual(other);
+  expect(one.series[0]).toMatchObject({ job_type: '_all', totals: { succeeded: 33, run_p50: 1.75 } });
+  expect([one.times.length, one.series[0].points.succeeded.slice(2, 5)]).toEqual([30, [0, 3, 4]]);
 });

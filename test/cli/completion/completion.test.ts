@@ -25,6 +25,8 @@ async function complete(...words: string[]): Promise<string[]> {
   return stdout.split('\n').slice(0, -1);
 }
 
+const SERIES = ['--since', '--until', '--step', '--job-type'];
+
 describe('completion in bash', () => {
   it.each([
     ['a command', ['jo'], ['jobs']],
@@ -32,7 +34,7 @@ describe('completion in bash', () => {
     ['an option', ['jobs', 'list', '--st'], ['--status']],
     ['an option of the program', ['jobs', 'list', '--j'], ['--jsonl', '--job-type', '--json']],
     ['an option of the default command', ['dlq', '--fail'], ['--fail-if-any']],
-    ['options where a command has no words', ['stats', ''], ['--help', '-h', ...global()]],
+    ['options where a command has no words', ['stats', ''], ['--help', '-h', ...SERIES, ...global()]],
     ['all values of an option', ['jobs', 'list', '--status', ''], STATUSES],
     ['a value of an option', ['jobs', 'list', '--status', 'fa'], ['failed']],
     ['a further value after a comma', ['jobs', 'list', '--status', 'failed,de'], ['failed,dead_letter']],

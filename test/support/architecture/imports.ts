@@ -9,7 +9,10 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   functions: ['core', 'api'],
   infra: ['core'],
   local: ['core', ...['build-and-rest', 'compile', 'machine-code', 'options'].map((name) => `infra/bundle/${name}.ts`)],
-  cli: ['core', 'local', 'api/schemas.ts', 'api/documents.ts', 'api/schedule-documents.ts'],
+  cli: [
+    ...['core', 'local', 'api/schemas.ts'],
+    ...['api/documents.ts', 'api/number-documents.ts', 'api/schedule-documents.ts'],
+  ],
   migrations: [],
 };
 
