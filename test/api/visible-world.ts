@@ -75,6 +75,7 @@ const REQUESTS: Readonly<Record<string, (world: World) => { path: string; body?:
   getJob: ({ deadJob }) => ({ path: `/jobs/${deadJob}` }),
   cancelJob: ({ deadJob }) => ({ path: `/jobs/${deadJob}/cancel` }),
   getStats: () => ({ path: '/admin/jobs/stats' }),
+  getSeries: () => ({ path: '/admin/jobs/series' }),
   listJobs: () => ({ path: '/admin/jobs' }),
   showJob: ({ doneJob }) => ({ path: `/admin/jobs/${doneJob}` }),
   retryJob: ({ deadJob }) => ({ path: `/admin/jobs/${deadJob}/retry` }),
