@@ -1,5 +1,5 @@
 import { answer } from './answer.ts';
-import { runCold } from './cold.ts';
+import { runCold } from './cold/cold.ts';
 import { parseOptions, type Task } from './options.ts';
 import { makePage } from './page/make-page.ts';
 import { runSqs } from './sqs/sqs.ts';

@@ -2,15 +2,15 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build, type Metafile } from 'esbuild';
-import { encodeMessage } from '../core/aws/message.ts';
-import { ownModule } from '../core/own-files.ts';
+import { encodeMessage } from '../../core/aws/message.ts';
+import { ownModule } from '../../core/own-files.ts';
 import {
   bundleOptions,
   definitionsAlias,
   definitionsSource,
   handlerAlias,
   handlerEntry,
-} from '../infra/bundle/options.ts';
+} from '../../infra/bundle/options.ts';
 
 /** The bundle of a deployed function. */
 export interface ColdFunction {
