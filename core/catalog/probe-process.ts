@@ -1,7 +1,8 @@
 /**
- * The process of a probe: imports one handler file and writes lines about it (`Told`) to file descriptor 3.
- * Arguments: the file, the module to import in its place, the names of all handler files of its folder as JSON, and
- * the limits: processor time in milliseconds, and turns of the event loop.
+ * The process of a probe: imports handler files, one after another, and writes lines about them (`Told`) to file
+ * descriptor 3. Arguments: the files, each with the module to import in its place, and the names of all handler files
+ * of their folder, both as JSON; and the limits: processor time in milliseconds, and turns of the event loop for each
+ * file.
  */
 import { writeSync } from 'node:fs';
 import * as modules from 'node:module';
@@ -12,6 +13,7 @@ import { Worker } from 'node:worker_threads';
 import type { DefinitionData, HandlerDefinition } from '../handler/definition.ts';
 import { startOf } from '../text.ts';
 import { importHandler } from './import-handler.ts';
+import type { ProbedFile } from './probe.ts';
 import { stateOf, type Told } from './probe-sources.ts';
 
 const REPORT = 3;
@@ -28,9 +30,10 @@ setInterval(() => {
   process.kill(process.pid, 'SIGKILL');
 }, 100)`;
 
-const [file = '', module = file, siblings = '[]', processorMs, most] = process.argv.splice(2);
+const [given = '[]', siblings = '[]', processorMs, most] = process.argv.splice(2);
+const files = JSON.parse(given) as readonly ProbedFile[];
 // A compiled module then names the lines of its sources in stacks.
-process.setSourceMapsEnabled(module !== file);
+process.setSourceMapsEnabled(files.some(({ file, module }) => module !== file));
 new Worker(WATCH, { eval: true, workerData: Number(processorMs) }).unref();
 let turns = Number(most);
 setInterval(() => {
@@ -60,10 +63,13 @@ modules.registerHooks?.({
   },
 });
 
-const read = await importHandler(file, JSON.parse(siblings), module);
-// An uncaught error ends the process first.
-await nextTurn();
-tell({ verdict: 'message' in read ? read : { ...read, definition: dataOf(read.definition) } });
+for (const { file, module } of files) {
+  turns = Number(most);
+  const read = await importHandler(file, JSON.parse(siblings), module);
+  // An uncaught error ends the process first.
+  await nextTurn();
+  tell({ verdict: 'message' in read ? read : { ...read, definition: dataOf(read.definition) } });
+}
 process.exit();
 
 function tell(told: Told): void {

@@ -17,7 +17,7 @@ export interface ProbeLimits {
 }
 
 /** An ordinary import uses half a second. */
-const LIMITS: ProbeLimits = { processorMs: 10_000, turns: 300 };
+export const LIMITS: ProbeLimits = { processorMs: 10_000, turns: 300 };
 /** A file that exceeds a limit beside others is imported again after they end, with limits this much higher. */
 const AGAIN = 2;
 /** Ends an import that blocks its process without using it. It decides nothing that the limits can decide. */
@@ -57,10 +57,14 @@ export function openProbe(limits = LIMITS, slow?: SlowImport): Probe {
 }
 
 /** A file to import. */
-interface Asked {
+export interface ProbedFile {
+  /** Absolute path. */
   readonly file: string;
   /** What is imported in its place. */
   readonly module: string;
+}
+
+interface Asked extends ProbedFile {
   readonly siblings: readonly string[];
   /** Completed while the file is imported. */
   readonly sources: Sources;
@@ -89,7 +93,7 @@ function probe({ file, module, siblings, sources, replaced }: Asked, limits: Pro
   const ending = (message: string, isOverLimit = false): Ending => ({ verdict: { file, message }, isOverLimit });
   const again = ending('was saved again while it was imported');
   if (replaced.aborted) return Promise.resolve(again);
-  const child = startProcess([file, module, JSON.stringify(siblings), `${limits.processorMs}`, `${limits.turns}`]);
+  const child = startProbe([{ file, module }], siblings, limits);
   const report = child.stdio[3] as unknown as Readable;
   let uncaught = '';
   let limit: 'busy' | 'waits' | undefined;
@@ -115,8 +119,10 @@ function probe({ file, module, siblings, sources, replaced }: Asked, limits: Pro
   });
 }
 
-function startProcess(values: readonly string[]) {
+/** Starts a process that imports these files one after another, and writes `Told` to its file descriptor 3. */
+export function startProbe(files: readonly ProbedFile[], siblings: readonly string[], limits: ProbeLimits) {
   const script = ownModule('core/catalog/probe-process');
+  const values = [JSON.stringify(files), JSON.stringify(siblings), `${limits.processorMs}`, `${limits.turns}`];
   return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ...values], {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     timeout: HANGS_MS,

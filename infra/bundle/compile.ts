@@ -1,5 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { BuildOptions, Plugin } from 'esbuild';
 import { SourceError } from '../../core/catalog/catalog-failure.ts';
@@ -61,6 +61,27 @@ export async function compileSource(
   await mkdir(dirname(target), { recursive: true, mode: 0o700 });
   if ((await readFile(target, 'utf8').catch(() => undefined)) !== text) await writeFile(target, text, { mode: 0o600 });
   return { sources };
+}
+
+/**
+ * Compiles the handler files of one folder in one build, which reads a module that several of them import only once.
+ * Returns the module of each file, in `folder`.
+ * @param files absolute paths by the names of their modules without a suffix
+ * @throws an error if any source does not compile: `compileSource` says which
+ */
+export async function compileTogether(
+  files: Readonly<Record<string, string>>,
+  folder: string,
+): Promise<{ readonly file: string; readonly module: string }[]> {
+  const [first] = Object.values(files);
+  if (first === undefined) return [];
+  const entryPoints = Object.entries(files).map(([name, file]) => ({ in: file, out: name }));
+  await buildAndRest({
+    ...{ ...OPTIONS, ...tsconfigOf(first), entryPoints, outdir: folder, outExtension: { '.js': '.mjs' } },
+    ...{ chunkNames: 'shared/[hash]', splitting: true, write: true, absWorkingDir: dirname(first) },
+    plugins: [packagesApart],
+  });
+  return Object.entries(files).map(([name, file]) => ({ file, module: join(folder, `${name}.mjs`) }));
 }
 
 /** Leaves packages where they are installed. A link to a package of the same repository is a source. */
