@@ -8,8 +8,11 @@ import { DOORS, developmentManifest, libraryManifest, ROOT } from './manifests.t
 /** The functions of a deployment. Each is bundled again with the handlers of a project. */
 const FUNCTIONS = ['api', 'dispatcher', 'dlq-mirror', 'handler', 'migrate', 'registry'];
 
-/** The modules that run in processes of their own: two read handler files, and one keeps the Postgres of tests. */
-const PROCESSES = ['core/catalog/probe-process', 'infra/read-handlers', 'local/testing/main'];
+/**
+ * The modules that run in processes of their own: two read handler files, one bundles them, and one keeps the Postgres
+ * of tests.
+ */
+const PROCESSES = ['core/catalog/probe-process', 'infra/bundling-process', 'infra/read-handlers', 'local/testing/main'];
 
 /**
  * Options of the bundles in the packages. Modules are at the same paths as in a clone; what several use is in `chunks`,

@@ -10,8 +10,9 @@ const FILES_OF_A_PROCESS = 25;
 
 /**
  * Reads handler files in few processes, each of which imports many files one after another. Returns the handlers by
- * their files. A file that is not in the result is read again by a probe of its own, which states why it has no handler:
- * one file can end the process, use up its limits, or throw after its import, and the files after it are not read then.
+ * their files. A file that is not in the result is read again by a probe of its own, which states why it has no
+ * handler: one file can end the process, use up its limits, or throw after its import, and the files after it are not
+ * read then.
  * @param siblings names of all handler files of their folder
  */
 export async function readTogether(

@@ -1,7 +1,7 @@
 import { copyFileSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { type Architecture, Code } from 'aws-cdk-lib/aws-lambda';
-import { type BuildFailure, buildSync, type Metafile } from 'esbuild';
+import { buildSync, type Metafile } from 'esbuild';
 import { ownModule } from '../../core/own-files.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { refuseMachineCode } from './machine-code.ts';
@@ -16,7 +16,8 @@ import {
   handlerAlias,
   handlerFiles,
 } from './options.ts';
-import { projectOf } from './tsconfig.ts';
+import { namedPlace } from './source-place.ts';
+import { projectOf, rootOf } from './tsconfig.ts';
 
 export interface FunctionBundle {
   /** Module of Millrace that exports `handler`, such as `functions/dispatcher`. */
@@ -33,6 +34,8 @@ export interface FunctionBundle {
   readonly onlySchemas?: true;
   /** The file whose project has the tsconfig.json; default: that of the first alias, else the entry. */
   readonly source?: string | undefined;
+  /** Whether `bundleHandlers` has bundled the function into its folder already. */
+  readonly isBuilt?: true;
 }
 
 /** Describes the bundle of the API, which imports the file of a handler before it validates a payload. */
@@ -66,18 +69,31 @@ export function bundleFunction(
   bundle: FunctionBundle,
   installs = true,
 ): Code {
-  const { entry, alias, generated = {}, beside = {}, nativeModules = [], onlySchemas = false } = bundle;
+  const { beside = {}, nativeModules = [], isBuilt = false } = bundle;
+  const loaded = isBuilt ? nativeModules : buildInto(folder, bundle);
+  for (const [name, path] of Object.entries(beside)) copy(resolve(path), join(folder, name));
+  if (installs && loaded.length > 0) installNative(folder, projectOf(sourceOf(bundle)), loaded, architecture);
+  return Code.fromAsset(folder);
+}
+
+/** Returns the file whose project has the tsconfig.json. */
+function sourceOf({ entry, alias, source }: FunctionBundle): string {
+  return source ?? Object.values(alias ?? {})[0] ?? ownModule(entry);
+}
+
+/** Bundles one function, and returns the native packages that it loads. */
+function buildInto(folder: string, bundle: FunctionBundle): readonly string[] {
+  const { entry, alias, generated = {}, nativeModules = [], onlySchemas = false } = bundle;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const written = writeGenerated(`${folder}.generated`, generated);
   const module = ownModule(entry);
-  const source = bundle.source ?? Object.values(alias ?? {})[0] ?? module;
-  const project = projectOf(source);
-  const root = module.startsWith(`${project}/`) ? project : projectOf(module);
+  const source = sourceOf(bundle);
+  const root = rootOf(module, source);
   const request = { root, module, alias: { ...alias, ...written }, splitting: onlySchemas };
   const { outputFiles, metafile } = build(request, bundleOptions(nativeModules, source));
   const handler = alias?.[handlerAlias];
-  refuseMachineCode(Object.keys(metafile.inputs), root, handler && `${relative(project, handler)}: `);
+  refuseMachineCode(Object.keys(metafile.inputs), root, handler && `${relative(projectOf(source), handler)}: `);
   for (const { path, contents, text } of outputFiles) {
     const target = join(folder, basename(path));
     writeFileSync(
@@ -85,10 +101,7 @@ export function bundleFunction(
       path.endsWith('.map') ? withoutFolder(text, root, dirname(Object.values(written)[0] ?? '')) : contents,
     );
   }
-  for (const [name, path] of Object.entries(beside)) copy(resolve(path), join(folder, name));
-  const loaded = onlySchemas ? importedAtStart(metafile, nativeModules) : nativeModules;
-  if (installs && loaded.length > 0) installNative(folder, project, loaded, architecture);
-  return Code.fromAsset(folder);
+  return onlySchemas ? importedAtStart(metafile, nativeModules) : nativeModules;
 }
 
 interface BuildRequest {
@@ -114,10 +127,7 @@ function build({ root, module, alias, splitting }: BuildRequest, options: Return
       metafile: true,
     });
   } catch (cause) {
-    const [first] = (cause as Partial<BuildFailure>).errors ?? [];
-    if (first === undefined) throw cause;
-    const place = first.location ? `${first.location.file}:${first.location.line}: ` : '';
-    throw new Error(`${place}${first.text}`, { cause });
+    throw namedPlace(cause);
   }
 }
 

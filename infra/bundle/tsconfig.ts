@@ -24,3 +24,9 @@ export function projectOf(source: string): string {
   while (!isProjectRoot(folder) && folder !== dirname(folder)) folder = dirname(folder);
   return folder;
 }
+
+/** Returns the folder from which the source map of a function names sources, given its module and its own source. */
+export function rootOf(module: string, source: string): string {
+  const project = projectOf(source);
+  return module.startsWith(`${project}/`) ? project : projectOf(module);
+}

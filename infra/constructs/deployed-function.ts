@@ -80,7 +80,7 @@ export class DeployedFunction extends Construct implements IGrantable {
       runtime: Runtime.NODEJS_24_X,
       architecture: props.architecture,
       code: bundleFunction(
-        this.bundleFolder(name),
+        bundleFolder(this, name),
         props.architecture,
         { ...bundle, beside: { ...bundle.beside, ...database.beside } },
         // False for commands without assets, such as `cdk list` and `cdk destroy`.
@@ -114,12 +114,13 @@ export class DeployedFunction extends Construct implements IGrantable {
     if (!hasPlace(this.lambda)) allowNetworkInterface(this.grantPrincipal);
     runIn(this.lambda, place);
   }
+}
 
-  private bundleFolder(name: string): string {
-    const app = Stage.of(this);
-    if (app === undefined) throw new Error(`${this.node.path} is not part of an app`);
-    return resolve(app.outdir, 'bundles', name);
-  }
+/** Returns the folder into which the function with this name is bundled. */
+export function bundleFolder(scope: Construct, name: string): string {
+  const app = Stage.of(scope);
+  if (app === undefined) throw new Error(`${scope.node.path} is not part of an app`);
+  return resolve(app.outdir, 'bundles', name);
 }
 
 function environmentOf(props: DeployedFunctionProps): Record<string, string> {

@@ -7,7 +7,7 @@ import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { SettingError } from '../../core/errors.ts';
 import { LIVE_ALIAS } from '../../core/handler/naming.ts';
-import { handlerAlias, handlerEntry } from '../bundle/options.ts';
+import { handlerEntry } from '../bundle/options.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { checkBytes } from '../settings/setting-values.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
@@ -44,7 +44,7 @@ export class DeployedHandler extends Construct implements IGrantable {
     this.function = new DeployedFunction(this, 'Function', {
       ...surroundings,
       name: plan.queueName,
-      bundle: { entry: handlerEntry, alias: { [handlerAlias]: plan.file }, nativeModules: plan.nativeModules },
+      bundle: { entry: handlerEntry, source: plan.file, nativeModules: plan.nativeModules, isBuilt: true },
       timeoutSeconds: plan.functionTimeout,
       memoryMb: plan.memoryMb,
       own: ownProperties(this, plan.definition.aws),

@@ -1,7 +1,9 @@
 import { Fn, NestedStack, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
+import { bundleHandlers } from '../bundle/bundle-handlers.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { stackOf } from '../plan/handler-stacks.ts';
+import { bundleFolder } from './deployed-function.ts';
 import { DeployedHandler, type DeployedHandlerProps } from './deployed-handler.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { QueuePolicy } from './queue-policy.ts';
@@ -21,6 +23,11 @@ export class DeployedHandlers extends Construct {
 
   constructor(scope: Construct, id: string, { plans, dispatcher, stacks, ...rest }: DeployedHandlersProps) {
     super(scope, id);
+    bundleHandlers(
+      plans.map(({ queueName, file, nativeModules }) => ({
+        ...{ file, folder: bundleFolder(this, queueName), nativeModules },
+      })),
+    );
     const groups = new Map<Construct, DeployedHandler[]>();
     this.all = plans.map((plan) => {
       const group = stacks === undefined ? this : this.nested(stackOf(plan.name, stacks));
