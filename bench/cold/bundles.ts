@@ -26,7 +26,7 @@ export interface ColdFunction {
   readonly packages: readonly (readonly [string, number])[];
 }
 
-const ROOT = resolve(import.meta.dirname, '..');
+const ROOT = resolve(import.meta.dirname, '../..');
 const MESSAGE = encodeMessage({ epoch: 'cold', jobId: '1', claimNo: '1' });
 const attributes = { ApproximateReceiveCount: '1', SentTimestamp: '1800000000000' };
 const BATCH = { Records: [{ messageId: 'm', receiptHandle: 'r', body: MESSAGE, attributes }] };
