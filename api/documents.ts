@@ -51,7 +51,7 @@ export const Round = z.object({ claimed: z.number().int(), sent: z.number().int(
 export const Redrive = z
   .object({
     id: z.string(),
-    status: z.enum(['running', 'done', 'cancelled']),
+    status: z.enum(['running', 'paused', 'done', 'cancelled']),
     rate_per_second: z.number().nullable(),
     ...{ expected: count, done: count, skipped: count },
     filter: RedriveFilter,

@@ -30,6 +30,8 @@ export const FIELDS = {
     ...['movable', 'verdict', 'paused', 'rate_per_second', 'expected', 'done', 'skipped'],
     ...['timeout_seconds', 'concurrency', 'batch_size', 'max_in_flight', 'in_flight', 'paused_at', 'held_until'],
     'deployed_at',
+    // Operations.
+    ...['kind', 'change', 'examined', 'complete', 'counts', 'as_of'],
     // Schedules: when they enqueue.
     ...['schedule', 'state', 'declared', 'cron', 'every_seconds', 'zone', 'catch_up', 'overlap', 'spread_seconds'],
     'start_by_seconds',
@@ -51,7 +53,7 @@ export const FIELDS = {
     ...['more_attempts', 'request_id', 'requested_by', 'dead_letter_id'],
     ...['first_died_at', 'last_died_at', 'first_seen_at', 'last_seen_at'],
     ...['message_id', 'message_expires_at', 'queue_name', 'queue_url', 'dead_letter_queue_url', 'function_name'],
-    ...['groups', 'samples', 'moved_jobs', 'handler', 'queue', 'depth', 'dead', 'as_of', 'by_status', 'by_job_type'],
+    ...['groups', 'samples', 'moved_jobs', 'handler', 'queue', 'depth', 'dead', 'reason', 'by_status', 'by_job_type'],
     ...['oldest_due', 'oldest_due_seconds', 'throughput', 'last_5_minutes', 'last_hour'],
     ...['dispatcher_last_round_at', 'fault', 'last_tick_at', 'last_job_id', 'last_job_status'],
     ...['step', 'times', 'series', 'totals', 'points'],
@@ -63,7 +65,7 @@ export const FIELDS = {
 
 /** Fields whose members are values instead of fields of this table. They are sent or omitted as a whole. */
 export const WHOLE: ReadonlySet<string> = new Set([
-  ...['payload', 'result', 'progress', 'details', 'filter'],
+  ...['payload', 'result', 'progress', 'details', 'filter', 'left'],
   ...['by_status', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour', 'totals', 'points'],
 ]);
 
@@ -96,6 +98,7 @@ export function redact(document: unknown, scopes: ReadonlySet<Scope>): unknown {
     if (readers === undefined || (readers !== 'any' && !scopes.has(readers))) return [];
     if (name === 'payload_restricted') return [[name, value === true || !scopes.has('payload:read')]];
     if (name === 'details') return [[name, redactDetails(value, scopes)]];
+    if (name === 'filter') return [[name, shownFilter(value, scopes)]];
     return [[name, WHOLE.has(name) ? value : redact(shownKey(name, value, scopes), scopes)]];
   });
   return Object.fromEntries(seen);
@@ -111,6 +114,13 @@ function shownKey(name: string, value: unknown, scopes: ReadonlySet<Scope>): unk
   return isKeyOfPayload(name, value) && !scopes.has('payload:read') ? 'payload' : value;
 }
 
+/** Returns the filter of an operation without the parts that say what is in a payload. */
+function shownFilter(filter: unknown, scopes: ReadonlySet<Scope>): unknown {
+  if (!isRecord(filter) || scopes.has('payload:read')) return filter;
+  const seen = Object.entries(filter).filter(([name, value]) => name !== 'payload' && !isKeyOfPayload(name, value));
+  return Object.fromEntries(seen);
+}
+
 /** The details of an event can contain the filter of a redrive, and so a part of an error. */
 function redactDetails(details: unknown, scopes: ReadonlySet<Scope>): unknown {
   if (!isRecord(details)) return details;
@@ -118,7 +128,9 @@ function redactDetails(details: unknown, scopes: ReadonlySet<Scope>): unknown {
     const readers = AUDITED.get(name) ?? READERS.get(name);
     return readers === 'any' || (readers !== undefined && scopes.has(readers));
   });
-  return Object.fromEntries(seen.map(([name, value]) => [name, shownKey(name, value, scopes)]));
+  return Object.fromEntries(
+    seen.map(([name, value]) => [name, name === 'filter' ? shownFilter(value, scopes) : shownKey(name, value, scopes)]),
+  );
 }
 
 /** Returns whether a value has fields. Times and exact numbers are objects, too, but have no fields. */

@@ -12,6 +12,14 @@ import { healthz, readyz } from './routes/health.ts';
 import { cancelJob, enqueueJob, getJob } from './routes/jobs.ts';
 import { addSchedule } from './routes/new-schedule.ts';
 import { getMetrics, getStats } from './routes/numbers.ts';
+import {
+  createOperation,
+  getOperation,
+  listOperations,
+  pauseOperation,
+  resumeOperation,
+  stopOperation,
+} from './routes/operations.ts';
 import { createRedrive, getRedrive, listRedrives, stopRedrive } from './routes/redrives.ts';
 import { getSchedule, listAllSchedules, pauseOne, removeSchedule, resumeOne, runNow } from './routes/schedules.ts';
 import { getSeries } from './routes/series.ts';
@@ -22,6 +30,7 @@ const OPERATIONS: readonly Route[] = [
   ...[getStats, getSeries, listJobs, showAnyJob, retryRoute, processJobs, removeJob, actOnJobs],
   ...[listDeadLetters, groupAllDeadLetters, getGroup, getDeadLetter, discardMany, discardOne],
   ...[createRedrive, listRedrives, getRedrive, stopRedrive],
+  ...[createOperation, listOperations, getOperation, pauseOperation, resumeOperation, stopOperation],
   ...[getHandlers, pause, resume],
   ...[addSchedule, listAllSchedules, getSchedule, runNow, pauseOne, resumeOne, removeSchedule],
   listAudit,

@@ -13,6 +13,7 @@ import { addJobs } from './commands/jobs.ts';
 import { addKeys } from './commands/keys.ts';
 import { addMail } from './commands/mail.ts';
 import { addMigrate } from './commands/migrate.ts';
+import { addOperations } from './commands/operations.ts';
 import { addProcess } from './commands/process.ts';
 import { addPsql } from './commands/psql.ts';
 import { addRedrive } from './commands/redrive.ts';
@@ -42,6 +43,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addDlq,
   addRedrive,
   addRedrives,
+  addOperations,
   addSchedules,
   addStats,
   addHandlers,

@@ -35,7 +35,9 @@ export const LOG_FIELDS = {
   sqs_message_id: { type: 'string', help: 'SQS message id of the delivery.' },
   receive_count: { type: 'number', help: 'How many times SQS has delivered the message.' },
   redrive_id: { type: 'string', help: 'Redrive id, as in npx millrace redrive and in the API.' },
-  actor: { type: 'string', help: 'Actor that requested the redrive, as in the audit log.' },
+  operation_id: { type: 'string', help: 'Number of the operation, as in npx millrace operations and in the API.' },
+  operation: { type: 'string', help: 'What the operation does: cancel, retry, discard, delete or reschedule.' },
+  actor: { type: 'string', help: 'Actor that requested the redrive or the operation, as in the audit log.' },
   reason: { type: 'string', help: 'Cause of the event, as one sentence.' },
   step: { type: 'string', help: 'What the handler does with a message that starts no attempt.' },
   outcome: { type: 'string', help: 'Outcome that the database refused or did not store.' },
@@ -48,8 +50,11 @@ export const LOG_FIELDS = {
   no_queue: { type: 'number', help: 'Messages whose queue does not exist.' },
   jobs: { type: 'number', help: 'Number of jobs that the event concerns.' },
   job_ids: { type: 'string', help: 'Ids of the first 100 of these jobs, separated by spaces.' },
-  of: { type: 'number', help: 'Jobs for which the redrive was started.' },
-  skipped: { type: 'number', help: 'Jobs that the redrive did not move.' },
+  of: {
+    type: 'number',
+    help: 'Jobs for which the redrive or the operation was started; absent if they were not counted.',
+  },
+  skipped: { type: 'number', help: 'Matching jobs that the redrive or the operation did not change.' },
   released: { type: 'number', help: 'Claims that were released.' },
   attempts: { type: 'number', help: 'Attempts that rescue ended.' },
   releases: { type: 'number', help: 'Claims that rescue released before a start.' },
@@ -85,6 +90,7 @@ const LOST = ['job_id', 'job_type', 'dispatch_id', 'attempt_request_id'];
 const DELIVERY = ['dispatch_id', 'sqs_message_id', 'receive_count', 'wait_ms'];
 const MESSAGE = ['job_type', 'queue', 'sqs_message_id', 'receive_count'];
 const REDRIVE = ['redrive_id', 'actor'];
+const OPERATION = ['operation_id', 'operation', 'actor'];
 
 /** The fields of every line of an event, besides the first five. */
 export const LOG_EVENTS = {
@@ -120,6 +126,9 @@ export const LOG_EVENTS = {
   redriven: [...REDRIVE, 'jobs', 'of'],
   redrive_done: [...REDRIVE, 'jobs', 'skipped'],
   redrive_failed: [...REDRIVE, 'error'],
+  operation_advanced: [...OPERATION, 'jobs', 'of'],
+  operation_done: [...OPERATION, 'jobs', 'skipped'],
+  operation_failed: [...OPERATION, 'error'],
   schedules_enqueued: ['jobs'],
   schedules_failed: ['error'],
   schedule_failed: ['schedule', 'error'],

@@ -70,21 +70,32 @@ begin
   return 'not_found';
 end $$;
 
--- Long work that the dispatcher does step by step, such as a redrive. Kept for 90 days.
+-- Long work that the dispatcher does step by step: a redrive, or another change of many jobs (0018). Kept for 90 days.
 create table millrace.operations (
   id bigint generated always as identity primary key,
-  kind text not null check (kind in ('redrive')),
+  kind text not null check (kind in ('redrive', 'cancel', 'retry', 'discard', 'delete', 'reschedule')),
   filter jsonb not null,
+  -- Why the caller started it, for other people.
+  reason text,
+  -- What a reschedule sets.
+  change jsonb,
+  -- Jobs that were enqueued or changed later are not touched. A redrive has the newest dead letter in its filter instead.
+  as_of timestamptz not null default millrace.clock(),
   rate_per_second double precision check (rate_per_second between 0.00001 and 10000),
-  status text not null default 'running' check (status in ('running', 'done', 'cancelled')),
-  -- The current walk over the dead letters: the last one that a step examined, and how many jobs it could not move,
-  -- because their rows were locked.
+  status text not null default 'running' check (status in ('running', 'paused', 'done', 'cancelled')),
+  -- The current walk over the dead letters or jobs: the last one that a step examined, and how many jobs it could not
+  -- move, because their rows were locked.
   cursor_id bigint not null default 0,
   walk_locked bigint not null default 0,
-  expected_count bigint not null default 0,
+  -- How many jobs matched at the start; null if they were not counted.
+  expected_count bigint,
   done_count bigint not null default 0,
   -- Dead letters that match and that this walk did not move: strays, without a handler, or locked.
   skipped_count bigint not null default 0,
+  -- The same for jobs: their numbers by reason, and those whose rows were locked, since when, to which steps return.
+  left_counts jsonb not null default '{}',
+  locked_ids bigint[] not null default '{}',
+  locked_since timestamptz,
   -- The rate is used up until this time.
   stepped_at timestamptz not null default millrace.clock(),
   requested_by text not null default millrace.actor(),
@@ -324,7 +335,7 @@ begin
   update millrace.operations o
     set status = case when o.done_count >= o.expected_count and o.done_count > 0 then 'done' else 'cancelled' end,
         finished_at = millrace.clock(), updated_at = millrace.clock()
-    where o.id = operation_id and o.kind = 'redrive' and o.status = 'running'
+    where o.id = operation_id and o.kind = 'redrive' and o.status in ('running', 'paused')
     returning o.status into outcome;
   if outcome is distinct from 'cancelled' then
     return false;

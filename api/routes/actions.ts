@@ -3,6 +3,7 @@ import type { Scope } from '../../core/access/scopes.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
 import { retryJob } from '../../core/jobs/redrive.ts';
+import { isEveryJob } from '../../core/look/job-filter.ts';
 import { pageJobs } from '../../core/look/page-jobs.ts';
 import { forbidden } from '../authenticate.ts';
 import { databaseProblem } from '../database-problem.ts';
@@ -11,7 +12,7 @@ import { invalidBody, refuseReversed } from '../problem.ts';
 import { type ApiRequest, defineRoute } from '../route.ts';
 import { Id, wholeNumber } from '../schemas.ts';
 import { inOneTransaction } from '../serve.ts';
-import { JOB_FILTER, toFilter } from './admin-jobs.ts';
+import { JOB_FILTER, refuseEmptyRanges, toJobFilter } from './job-filter.ts';
 
 const ACTIONS = { retry: retryJob, cancel, delete: deleteJob } as const;
 const SCOPES: Readonly<Record<keyof typeof ACTIONS, Scope>> = {
@@ -81,13 +82,15 @@ export const actOnJobs = defineRoute({
 /** Returns the selected jobs by id. A cursor never reaches jobs that were enqueued after its first page. */
 async function choose(request: ActionRequest): Promise<{ ids: string[]; next: string | undefined }> {
   const { action: _action, ids, all, limit, cursor, ...question } = request.body;
-  const isEmpty = Object.values(question).every((value) => value === undefined || value.length === 0);
+  const isEmpty = isEveryJob(toJobFilter(question));
   const ways = [ids !== undefined, !isEmpty, all === true].filter(Boolean).length;
   if (ways !== 1) throw invalidBody('/ids', 'send ids, a filter, or all: true to select every job');
-  refuseReversed('body', { created_from: question.created_from, created_to: question.created_to });
+  refuseEmptyRanges('body', question);
   if (ids !== undefined) return { ids: ascending([...new Set(ids)]), next: undefined };
   const before = cursor === undefined ? undefined : readCursor(cursor, question);
-  const { jobs, next } = await inOneTransaction(request, (tx) => pageJobs(tx, toFilter(question), { before, limit }));
+  const { jobs, next } = await inOneTransaction(request, (tx) =>
+    pageJobs(tx, toJobFilter(question), { before, limit }),
+  );
   return { ids: ascending(jobs.map(({ id }) => id)), next: next === undefined ? next : writeCursor(next, question) };
 }
 

@@ -3,40 +3,17 @@ import { CLAIM_LIMITS } from '../../core/dispatch/claim-settings.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
 import { retryJob } from '../../core/jobs/redrive.ts';
 import { snakeCase } from '../../core/json.ts';
-import { type PinnedJobFilter, pageJobs } from '../../core/look/page-jobs.ts';
+import { pageJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
 import { Retried, Round } from '../documents.ts';
-import { MOST_ELEMENTS } from '../json-body.ts';
 import { pageDocument, startOf } from '../paging.ts';
-import { Problem, refuseReversed } from '../problem.ts';
-import { filterOn } from '../redact.ts';
+import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
-import {
-  IdParams,
-  Job,
-  JobDetail,
-  JobTypeName,
-  PageQuery,
-  pageOf,
-  RoutingKeyName,
-  Status,
-  Time,
-  Words,
-  wholeNumber,
-} from '../schemas.ts';
+import { IdParams, Job, JobDetail, PageQuery, pageOf, wholeNumber } from '../schemas.ts';
+import { JOB_FILTER, refuseEmptyRanges, toJobFilter } from './job-filter.ts';
 import { found, jobDocument, noJob, readJob } from './jobs.ts';
 
 const TAG = 'Jobs';
-/** Selects the jobs that match every given part. */
-export const JOB_FILTER = {
-  status: z.array(Status).max(Status.options.length).optional().meta({ description: 'Jobs in any of these statuses.' }),
-  job_type: z.array(JobTypeName).max(MOST_ELEMENTS).optional().meta({ description: 'Jobs of any of these types.' }),
-  routing_key: RoutingKeyName.optional(),
-  unique_key: filterOn('unique_key', Words),
-  error: filterOn('last_error', Words, 'Text that the last error contains, case-insensitively.'),
-  created_from: Time.optional(),
-  created_to: Time.optional(),
-};
 const ListQuery = PageQuery.extend(JOB_FILTER);
 
 export const listJobs = defineRoute({
@@ -50,20 +27,11 @@ export const listJobs = defineRoute({
   answers: { 200: { description: 'A page of jobs.', schema: pageOf(Job) } },
   run: async ({ query, db }) => {
     const { limit, cursor, page, ...question } = query;
-    refuseReversed('query', { created_from: question.created_from, created_to: question.created_to });
-    const { jobs, next } = await pageJobs(db, toFilter(question), startOf({ limit, cursor, page }, question));
+    refuseEmptyRanges('query', question);
+    const { jobs, next } = await pageJobs(db, toJobFilter(question), startOf({ limit, cursor, page }, question));
     return { status: 200, body: pageDocument(jobs.map(snakeCase), next, question) };
   },
 });
-
-export function toFilter(question: Omit<z.output<typeof ListQuery>, 'limit' | 'cursor' | 'page'>): PinnedJobFilter {
-  const { status = [], job_type = [], routing_key, unique_key, error, created_from, created_to } = question;
-  const time = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
-  return {
-    ...{ statuses: status, jobTypes: job_type, routingKey: routing_key, uniqueKey: unique_key, error },
-    ...{ createdFrom: time(created_from), createdTo: time(created_to) },
-  };
-}
 
 export const showAnyJob = defineRoute({
   method: 'get',

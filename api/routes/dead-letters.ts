@@ -62,7 +62,7 @@ export async function pinDeadLetterFilter(
 }
 
 /** Returns the whole fingerprint; undefined without a group. @throws Problem for an ambiguous beginning. */
-async function readGroup(db: Queryable, beginning: string, [place, pointer]: readonly [Fault['in'], string]) {
+export async function readGroup(db: Queryable, beginning: string, [place, pointer]: readonly [Fault['in'], string]) {
   const found = chooseGroup(beginning, await findGroups(db, beginning));
   if (found.fingerprint !== undefined || !found.ambiguous) return found.fingerprint;
   throw invalid(oneFault(faultAt(place, pointer, found.fault)));

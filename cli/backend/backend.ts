@@ -14,11 +14,14 @@ import type { Job } from '../../core/job.ts';
 import type { CancelAnswer } from '../../core/jobs/cancel.ts';
 import type { DeleteAnswer } from '../../core/jobs/delete.ts';
 import type { RetryAnswer } from '../../core/jobs/redrive.ts';
-import type { JobFilter, ListedJob } from '../../core/look/page-jobs.ts';
+import type { JobFilter } from '../../core/look/job-filter.ts';
+import type { ListedJob } from '../../core/look/page-jobs.ts';
 import type { ShownAttempt } from '../../core/look/show-job.ts';
 import type { HandlerNumbers } from '../../core/numbers/read-metrics.ts';
 import type { ReadSeries, SeriesWish } from '../../core/numbers/series.ts';
 import type { Stats } from '../../core/numbers/stats.ts';
+import type { Operation, OperationVerb } from '../../core/operations/operation.ts';
+import type { OperationPlan, OperationPreview, OperationStart } from '../../core/operations/start-operation.ts';
 import type { RegisteredHandler } from '../../core/registry/list-handlers.ts';
 import type { DeleteScheduleAnswer } from '../../core/schedules/change-schedule.ts';
 import type { Schedule, ShownSchedule } from '../../core/schedules/list-schedules.ts';
@@ -115,6 +118,17 @@ export interface Backend {
   cancelRedrive(id: string): Promise<boolean>;
   /** Returns which of these jobs the redrive moved. */
   findMoved(id: string, ids: readonly string[]): Promise<readonly string[]>;
+
+  /** Counts the jobs that an operation would change. @throws CommandFailure for a filter that is refused. */
+  previewOperation(plan: OperationPlan): Promise<OperationPreview>;
+  /** Returns the id of the operation. */
+  startOperation(start: OperationStart): Promise<string>;
+  /** Changes some jobs of an operation; undefined when only the dispatcher does that. */
+  readonly stepOperation: ((id: string) => Promise<Operation | undefined>) | undefined;
+  listOperations(wish: { limit: number }): Promise<readonly Operation[]>;
+  readOperation(id: string): Promise<Operation | undefined>;
+  /** Returns false when the state of the operation does not permit it, or no operation has this id. */
+  controlOperation(id: string, verb: OperationVerb): Promise<boolean>;
 
   listSchedules(wish: { limit: number }): Promise<readonly Schedule[]>;
   /** Returns a schedule with this number of next ticks; undefined if the name is unknown. */

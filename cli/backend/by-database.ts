@@ -13,7 +13,7 @@ import {
   stepRedrive,
 } from '../../core/dead-letters/redrive-operation.ts';
 import { exportDeadLetters, showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
-import { REDRIVE_STEP } from '../../core/dispatch/work-off-redrives.ts';
+import { OPERATION_STEP } from '../../core/dispatch/work-off-operations.ts';
 import { checkOptions, type NewJob } from '../../core/enqueue/enqueue-options.ts';
 import { insertJob, insertJobs } from '../../core/enqueue/insert-jobs.ts';
 import { isUnhandled } from '../../core/enqueue/refusals.ts';
@@ -26,6 +26,8 @@ import { showJob } from '../../core/look/show-job.ts';
 import { readHandlerNumbers } from '../../core/numbers/read-metrics.ts';
 import { readSeries } from '../../core/numbers/series.ts';
 import { readStats } from '../../core/numbers/stats.ts';
+import { controlOperation, listOperations, readOperation, stepOperation } from '../../core/operations/operation.ts';
+import { previewOperation, startOperation } from '../../core/operations/start-operation.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { listHandlers } from '../../core/registry/list-handlers.ts';
 import { pauseHandler, resumeHandler } from '../../core/registry/pause-handler.ts';
@@ -75,6 +77,7 @@ export function backendByDatabase(db: Database): Backend {
     resumeHandler: (address) => resumeHandler(db, address),
     ...deadLettersByDatabase(db),
     ...redrivesByDatabase(db),
+    ...operationsByDatabase(db),
     ...schedulesByDatabase(db),
     createApiKey: (wanted) => createApiKey(db, wanted),
     listApiKeys: (wish) => listApiKeys(db, wish),
@@ -126,8 +129,25 @@ function redrivesByDatabase(db: Database) {
     readRedrive: (id) => readRedrive(db, id),
     previewRedrive: (filter) => previewRedrive(db, filter),
     startRedrive: (filter, options) => startRedrive(db, filter, options),
-    stepRedrive: (id) => stepRedrive(db, id, REDRIVE_STEP),
+    stepRedrive: (id) => stepRedrive(db, id, OPERATION_STEP),
     cancelRedrive: (id) => cancelRedrive(db, id),
     findMoved: (id, ids) => findMoved(db, id, ids),
+  } satisfies Partial<Backend>;
+}
+
+/** How long a command counts the jobs of a filter. */
+const COUNT_MS = 30_000;
+
+function operationsByDatabase(db: Database) {
+  return {
+    previewOperation: (plan) =>
+      previewOperation(db, plan, COUNT_MS).catch((error: unknown) => {
+        throw error instanceof RangeError ? new CommandFailure(EXIT.usage, error.message, { cause: error }) : error;
+      }),
+    startOperation: (start) => startOperation(db, start),
+    stepOperation: (id) => stepOperation(db, id, OPERATION_STEP),
+    listOperations: (wish) => listOperations(db, wish),
+    readOperation: (id) => readOperation(db, id),
+    controlOperation: (id, verb) => controlOperation(db, id, verb),
   } satisfies Partial<Backend>;
 }

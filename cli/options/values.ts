@@ -170,6 +170,11 @@ export function key(text: string): string {
   throw new InvalidArgumentError('Expected 1 to 500 characters.');
 }
 
+export function reason(text: string): string {
+  if (text.trim() !== '' && [...text].length <= 500) return text;
+  throw new InvalidArgumentError('Expected a reason of 1 to 500 characters.');
+}
+
 export function scheduleName(text: string): string {
   if (SCHEDULE_NAME.test(text)) return text;
   throw new InvalidArgumentError('Expected the name of a schedule, such as nightly-report.');

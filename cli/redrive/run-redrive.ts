@@ -103,8 +103,10 @@ export async function workOffRedrive(work: WorkOff): Promise<RedriveOperation> {
       if (interrupted.aborted) await backend.cancelRedrive(id);
       const now = await (step === undefined || interrupted.aborted ? backend.readRedrive(id) : step(id));
       if (now === undefined) throw new Error(`redrive ${id} no longer exists: was the database restored?`);
-      if (now.status !== 'running') return now;
-      progress.show(`redrive ${id}: ${howFar(now.done, now.expected)}${endOf(now)}`);
+      if (now.status !== 'running' && now.status !== 'paused') return now;
+      progress.show(
+        `redrive ${id}: ${now.status === 'paused' ? 'paused, ' : ''}${howFar(now.done, now.expected)}${endOf(now)}`,
+      );
       const moved = now.done > done;
       if (stillness(moved)) {
         progress.clear();

@@ -16,7 +16,7 @@ export async function beginRequest(tx: Queryable, { lockMs, actor }: RequestLimi
 }
 
 /** The latest migration that this code requires: the last of the folder. */
-export const NEWEST_MIGRATION = '0017_series';
+export const NEWEST_MIGRATION = '0018_bulk';
 
 const FIND_MIGRATION = `select from millrace.migrations where name = $1`;
 

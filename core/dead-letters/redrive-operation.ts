@@ -19,7 +19,7 @@ export interface RedriveFilter {
 /** A redrive by filter and its progress. */
 export interface RedriveOperation {
   readonly id: string;
-  readonly status: 'running' | 'done' | 'cancelled';
+  readonly status: 'running' | 'paused' | 'done' | 'cancelled';
   /** Jobs a second; null without a limit. */
   readonly ratePerSecond: number | null;
   /** Number of movable jobs that matched at the start. */
@@ -111,31 +111,6 @@ export async function readRedrive(db: Queryable, id: string): Promise<RedriveOpe
   return rows.map(toOperation)[0];
 }
 
-// A step in the future was made before the clock was set back. A redrive that an unfinished transaction is cancelling
-// is left out: it would keep its turn.
-const NEXT_REDRIVES = `
-  select id, rate_per_second as "ratePerSecond", done_count::integer as done, requested_by as "requestedBy"
-    from millrace.operations where kind = 'redrive' and status = 'running'
-    order by updated_at > millrace.clock() desc, updated_at, id limit $1
-    for update skip locked`;
-
-export type RunningRedrive = Pick<RedriveOperation, 'id' | 'ratePerSecond' | 'done' | 'requestedBy'>;
-
-/**
- * Returns up to `most` running redrives, first those whose last step is the oldest, without their filters: the
- * dispatcher must survive any of them.
- */
-export async function nextRedrives(db: Queryable, most: number): Promise<RunningRedrive[]> {
-  return (await db.query<RunningRedrive>(NEXT_REDRIVES, [most])).rows;
-}
-
-const POSTPONE_REDRIVE = `update millrace.operations set updated_at = millrace.clock() where id = $1`;
-
-/** Puts a redrive whose step failed behind the others. */
-export async function postponeRedrive(db: Queryable, id: string): Promise<void> {
-  await db.query(POSTPONE_REDRIVE, [id]);
-}
-
 interface RedriveWish {
   /** Status of the redrives; default: any. */
   readonly status?: RedriveOperation['status'] | undefined;
@@ -154,7 +129,7 @@ export async function listRedrives(db: Queryable, wish: RedriveWish): Promise<Re
 
 const CANCEL_REDRIVE = `select millrace.cancel_redrive($1) as cancelled`;
 
-/** Cancels a redrive; moved jobs are not moved back. Returns false if it was not running or had moved everything. */
+/** Cancels a redrive; moved jobs are not moved back. Returns false if it had ended or had moved everything. */
 export async function cancelRedrive(db: Queryable, id: string): Promise<boolean> {
   const { rows } = await db.query<{ cancelled: boolean }>(CANCEL_REDRIVE, [id]);
   return rows[0]?.cancelled === true;

@@ -17,7 +17,7 @@ import { type MaintainDeps, maintain } from './maintain.ts';
 import { promoteSchedules } from './promote-schedules.ts';
 import { openRarely } from './rarely.ts';
 import { openRounds, type Rounds, storeRounds } from './rounds.ts';
-import { workOffRedrives } from './work-off-redrives.ts';
+import { workOffOperations } from './work-off-operations.ts';
 
 export type DispatchMode =
   /** Runs rounds while there is activity. */
@@ -155,7 +155,7 @@ async function round(
   const unconfirmed = await releaseUnconfirmed(run.db, UNCONFIRMED_AFTER_SECONDS);
   run.rounds.lost += rescued.attempts;
   if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
-  const redriven = await workOffRedrives({ ...run, time: deps.time });
+  const redriven = await workOffOperations({ ...run, time: deps.time });
   const scheduled = await promoteSchedules({ ...run, time: deps.time });
   const continued = await advanceJoins({ ...run, time: deps.time }, run.joins);
   await run.late(() => skipLate({ ...run, time: deps.time }));

@@ -1,7 +1,6 @@
-import type { Duration } from '../duration.ts';
 import { type JobStatus, LARGEST_ID } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
-import { pinTime } from '../postgres/pin-time.ts';
+import { type JobFilter, jobFilterJson, type PinnedJobFilter, pinJobTimes } from './job-filter.ts';
 import { type PageWish, readWindows } from './windows.ts';
 
 /** A job in a list, without its payload and result, which can be a megabyte each. */
@@ -28,25 +27,6 @@ export interface ListedJob {
   readonly lastError: string | null;
 }
 
-/** Selects jobs that match every given field. A list matches any of its entries, and an empty list matches all. */
-export interface JobFilter {
-  readonly statuses: readonly JobStatus[];
-  readonly jobTypes: readonly string[];
-  readonly routingKey?: string | undefined;
-  readonly uniqueKey?: string | undefined;
-  /** Part of the error's text, ignoring case. */
-  readonly error?: string | undefined;
-  /** Both bounds are included. A bound is a time, or a duration before now by the database's clock. */
-  readonly createdFrom?: Date | Duration | undefined;
-  readonly createdTo?: Date | Duration | undefined;
-}
-
-/** A filter with fixed times. */
-export interface PinnedJobFilter extends JobFilter {
-  readonly createdFrom?: Date | undefined;
-  readonly createdTo?: Date | undefined;
-}
-
 export interface JobPage {
   readonly jobs: readonly ListedJob[];
   /** Value of `before` for the next page; undefined on the last page. */
@@ -69,12 +49,9 @@ const FIND_PAGE = `
     (select * from millrace.jobs
        where $1 = 'any' and slot = any($4::smallint[]) and id < $2 order by id desc limit $3)
   ) j
-    where (cardinality($5::text[]) = 0 or status = any($5::text[]))
-      and (cardinality($6::text[]) = 0 or job_type = any($6::text[]))
-      and ($7::text is null or routing_key = $7) and ($8::text is null or unique_key = $8)
-      and ($9::text is null or position(lower($9) in lower(last_error)) > 0)
-      and created_at between coalesce($10::timestamptz, '-infinity') and coalesce($11::timestamptz, 'infinity')
-    order by id desc limit $12`;
+    where millrace.job_matches($5::jsonb, id, status, job_type, routing_key, unique_key, group_key, last_error,
+      created_at, attempts, payload)
+    order by id desc limit $6`;
 
 /** Finds the id of the last row of a window; no row if the table ends before it. */
 const FIND_END = `
@@ -106,14 +83,11 @@ const FINISHED_SLOTS = Array.from({ length: 32 }, (_, index) => index + 1);
 
 /** Returns a page of the jobs that match the filter, the newest first. */
 export async function pageJobs(db: Queryable, filter: PinnedJobFilter, wish: PageWish): Promise<JobPage> {
-  const { statuses, jobTypes, routingKey, uniqueKey, error, createdFrom, createdTo } = filter;
-  const parts = [
-    ...[statuses, jobTypes, routingKey ?? null, uniqueKey ?? null, error ?? null],
-    ...[createdFrom?.toISOString() ?? null, createdTo?.toISOString() ?? null],
-  ];
+  const { statuses } = filter;
+  const json = jobFilterJson(filter);
   const { rows: shown, next } = await readWindows(wish, async ({ before = String(LARGEST_ID), rows, most }) => {
     const walk = [wayTo(statuses), before, rows, slotsOf(statuses)];
-    const found = await db.query<{ id: string; slot: number }>(FIND_PAGE, [...walk, ...parts, most]);
+    const found = await db.query<{ id: string; slot: number }>(FIND_PAGE, [...walk, json, most]);
     // Read only if the window does not fill the page: most pages are filled by the first window.
     const end = async () => (await db.query<{ id: string }>(FIND_END, walk)).rows[0]?.id;
     return { matches: found.rows, end };
@@ -123,12 +97,11 @@ export async function pageJobs(db: Queryable, filter: PinnedJobFilter, wish: Pag
 
 /** Reads pages and returns the newest jobs that match, up to `limit`. */
 export async function listJobs(db: Queryable, filter: JobFilter, limit: number): Promise<ListedJob[]> {
-  const createdFrom = await pinTime(db, filter.createdFrom);
-  const createdTo = await pinTime(db, filter.createdTo);
+  const pinned = await pinJobTimes(db, filter);
   const found: ListedJob[] = [];
   let before: string | undefined;
   do {
-    const page = await pageJobs(db, { ...filter, createdFrom, createdTo }, { before, limit: limit - found.length });
+    const page = await pageJobs(db, pinned, { before, limit: limit - found.length });
     found.push(...page.jobs);
     before = page.next;
   } while (before !== undefined && found.length < limit);

@@ -76,7 +76,7 @@ const PRUNE_OPERATIONS = `
       from millrace.operations o where o.id > coalesce($1::bigint, 0) order by o.id limit $3
   ), gone as (
     delete from millrace.operations o where o.id = any(array(select id from looked where old))
-      and o.status <> 'running'
+      and o.status in ('done', 'cancelled')
       and coalesce(o.finished_at, o.updated_at) < millrace.clock() - make_interval(secs => $2)
       returning 1
   )

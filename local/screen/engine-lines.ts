@@ -41,6 +41,10 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   children_finished: (log) => `all children of job ${log.job_id} have finished, and it is due`,
   redriven: (log) => `redrive ${log.redrive_id}: moved ${log.jobs} of ${log.of}`,
   redrive_done: (log) => `redrive ${log.redrive_id} is done: moved ${log.jobs}`,
+  operation_advanced: (log) =>
+    `operation ${log.operation_id}, ${log.operation}: changed ${log.jobs}${log.of ? ` of ${log.of}` : ''}`,
+  operation_done: (log) => `operation ${log.operation_id}, ${log.operation}, is done: changed ${log.jobs}`,
+  operation_failed: (log) => `operation ${log.operation_id}, ${log.operation}, cannot change jobs yet: ${error(log)}`,
   redrive_failed: (log) => `redrive ${log.redrive_id} cannot move jobs yet: ${error(log)}`,
   schedules_enqueued: (log) => `enqueued ${jobs(log)} of schedules`,
   schedules_deployed: (log) => `changed schedules: ${log.schedules}`,

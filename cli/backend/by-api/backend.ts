@@ -8,6 +8,7 @@ import { handlersByApi } from './handlers.ts';
 import { jobsByApi } from './jobs.ts';
 import { keysByApi } from './keys.ts';
 import { numbersByApi } from './numbers.ts';
+import { operationsByApi } from './operations.ts';
 import { redrivesByApi } from './redrives.ts';
 import { schedulesByApi } from './schedules.ts';
 
@@ -21,6 +22,7 @@ export function backendByApi(address: ApiAddress): Backend {
     ...deadLettersByApi(client),
     ...discardsByApi(client),
     ...redrivesByApi(client),
+    ...operationsByApi(client),
     ...schedulesByApi(client),
     ...keysByApi(client),
     examine: () => examineApi(client),

@@ -6,11 +6,13 @@ import type { NewJob } from '../../../core/enqueue/enqueue-options.ts';
 import { jobBody } from '../../../core/enqueue/job-body.ts';
 import { handlerName } from '../../../core/handler/naming.ts';
 import { type JobRow, toJob } from '../../../core/job.ts';
-import type { JobFilter, ListedJob } from '../../../core/look/page-jobs.ts';
+import type { JobFilter } from '../../../core/look/job-filter.ts';
+import type { ListedJob } from '../../../core/look/page-jobs.ts';
 import type { Backend, SeenJob } from '../backend.ts';
 import type { Client } from './client.ts';
 import { fromDocument, memberTexts, withDates } from './document.ts';
 import { ApiFailure } from './failure.ts';
+import { jobFilterDocument } from './job-filter.ts';
 import { readStats, timeOf } from './numbers.ts';
 import { readPages } from './pages.ts';
 
@@ -71,14 +73,10 @@ export async function orRefusal<Answer, Refusal>(
 }
 
 async function listJobs(client: Client, filter: JobFilter, limit: number): Promise<ListedJob[]> {
-  const { statuses, jobTypes, routingKey, uniqueKey, error, createdFrom, createdTo } = filter;
-  const timeText = async (at: JobFilter['createdFrom']) => at && (await timeOf(client, at)).toISOString();
-  const query = {
-    status: statuses.length === 0 ? undefined : statuses,
-    job_type: jobTypes.length === 0 ? undefined : jobTypes,
-    ...{ routing_key: routingKey, unique_key: uniqueKey, error },
-    ...{ created_from: await timeText(createdFrom), created_to: await timeText(createdTo) },
-  };
+  const time = async (at: JobFilter['createdFrom']) => (at === undefined ? at : timeOf(client, at));
+  const { createdFrom, createdTo } = filter;
+  const pinned = { ...filter, createdFrom: await time(createdFrom), createdTo: await time(createdTo) };
+  const query = jobFilterDocument(pinned);
   const found = await readPages(client, { path: '/admin/jobs', item: Job, query }, limit);
   return found.map(fromDocument);
 }

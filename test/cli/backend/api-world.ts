@@ -7,7 +7,7 @@ import { createApp } from '../../../api/app.ts';
 import { apiKeyAuthentication } from '../../../api/auth/api-key.ts';
 import { createApiKey } from '../../../core/access/api-keys.ts';
 import { ROLES, type Scope } from '../../../core/access/scopes.ts';
-import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
+import { workOffOperations } from '../../../core/dispatch/work-off-operations.ts';
 import { openApi } from '../../api/world.ts';
 import { stillTime } from '../../support/still-time.ts';
 import { type CliResult, runCli } from '../run-cli.ts';
@@ -27,7 +27,7 @@ export async function listen(listener: RequestListener): Promise<string> {
 export async function openBothWays() {
   const world = await openApi();
   // A request to wake the dispatcher is served at once, and continues redrives.
-  const wake = async () => void (await workOffRedrives({ ...world, time: stillTime() }));
+  const wake = async () => void (await workOffOperations({ ...world, time: stillTime() }));
   const dispatcher = { ...world.deps.dispatcher, wake };
   const { fetch } = createApp({ ...world.deps, dispatcher, authentication: [apiKeyAuthentication(world.db)] });
   const url = await listen((request, response) => void answer(fetch, request, response));

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { backendByDatabase } from '../../../cli/backend/by-database.ts';
 import { workOffRedrive } from '../../../cli/redrive/run-redrive.ts';
 import { startRedrive } from '../../../core/dead-letters/redrive-operation.ts';
-import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
+import { workOffOperations } from '../../../core/dispatch/work-off-operations.ts';
 import { createClient } from '../../support/database.ts';
 import { eventually as tryFor } from '../../support/eventually.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
@@ -13,7 +13,7 @@ import { startCli } from '../start-cli.ts';
 const { bury, pool, db, env } = await openDeadLetters();
 
 const start = (...args: string[]) => startCli(['redrive', '--all', '--yes', '--json', ...args], { env });
-const dispatch = () => workOffRedrives({ db, log: recordLog(), time: stillTime() });
+const dispatch = () => workOffOperations({ db, log: recordLog(), time: stillTime() });
 
 /** Retries for longer than usual, since a command starts slowly on a busy machine. */
 function eventually<T>(assert: () => Promise<T>): Promise<T> {

@@ -1,13 +1,8 @@
 import { expect, it } from 'vitest';
-import {
-  cancelRedrive,
-  nextRedrives,
-  readRedrive,
-  startRedrive,
-  stepRedrive,
-} from '../../../core/dead-letters/redrive-operation.ts';
-import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
+import { cancelRedrive, readRedrive, startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-operation.ts';
+import { workOffOperations } from '../../../core/dispatch/work-off-operations.ts';
 import { openLog } from '../../../core/log.ts';
+import { nextOperations } from '../../../core/operations/running-operations.ts';
 import { registerHandlers } from '../../../core/registry/register-handlers.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { stillTime } from '../../support/still-time.ts';
@@ -21,11 +16,11 @@ const EMPTY = { visible: 0, hidden: 0 };
 /** Advances the clock and then the redrives, like the dispatcher. */
 async function redriveAfter(world: DeadLetterWorld, seconds: number): Promise<void> {
   await world.advance(seconds);
-  await workOffRedrives({ db, log, time: stillTime() });
+  await workOffOperations({ db, log, time: stillTime() });
 }
 
 async function redriveToEnd(world: DeadLetterWorld): Promise<void> {
-  for (let n = 0; n < 30 && (await nextRedrives(db, 20)).length > 0; n++) await redriveAfter(world, 1);
+  for (let n = 0; n < 30 && (await nextOperations(db, 20)).length > 0; n++) await redriveAfter(world, 1);
 }
 
 async function dead(count: number): Promise<{ world: DeadLetterWorld; ids: string[] }> {
@@ -52,7 +47,7 @@ it('a redrive that starts during another of the same jobs moves the rest, and bo
   const half = await readRedrive(db, first);
 
   const second = await startRedrive(db, {});
-  await workOffRedrives({ db, log, time: stillTime() });
+  await workOffOperations({ db, log, time: stillTime() });
   await redriveToEnd(world);
   await world.workOff();
 

@@ -1,5 +1,5 @@
 import { startRedrive } from '../../../core/dead-letters/redrive-operation.ts';
-import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
+import { workOffOperations } from '../../../core/dispatch/work-off-operations.ts';
 import { openLog } from '../../../core/log.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { systemTime } from '../../../core/time.ts';
@@ -90,7 +90,7 @@ export function openUnrulyDeath(world: DeadLetterWorld): UnrulyDeath {
         await world.dispatch();
         return runAndDie();
       case 'work off':
-        await workOffRedrives({ db, log, time: systemTime });
+        await workOffOperations({ db, log, time: systemTime });
         return world.workOff();
       case 'rescue':
         await engine.rescue();
@@ -119,7 +119,7 @@ export function openUnrulyDeath(world: DeadLetterWorld): UnrulyDeath {
       }
       await world.moveTask();
       await engine.rescue();
-      await workOffRedrives({ db, log, time: systemTime });
+      await workOffOperations({ db, log, time: systemTime });
       await world.workOff();
       const [left] = await engine.sql<{ n: number }>('select count(*)::integer as n from millrace.jobs_live');
       if (left?.n === 0) return;

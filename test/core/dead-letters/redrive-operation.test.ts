@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { cancelRedrive, readRedrive, startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-operation.ts';
-import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
+import { workOffOperations } from '../../../core/dispatch/work-off-operations.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { stillTime } from '../../support/still-time.ts';
 
@@ -176,8 +176,8 @@ it('is done by the dispatcher, in the round of its last jobs', async () => {
   await startRedrive(engine.db, {});
 
   const moved = [
-    await workOffRedrives({ db: engine.db, log: log as never, time: stillTime() }),
-    await workOffRedrives({ db: engine.db, log: log as never, time: stillTime() }),
+    await workOffOperations({ db: engine.db, log: log as never, time: stillTime() }),
+    await workOffOperations({ db: engine.db, log: log as never, time: stillTime() }),
   ];
 
   expect(moved).toEqual([5, 0]);

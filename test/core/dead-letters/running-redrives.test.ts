@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { nextRedrives, startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-operation.ts';
+import { startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-operation.ts';
+import { nextOperations } from '../../../core/operations/running-operations.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
 
 const engine = await openDatabaseEngine();
@@ -7,9 +8,9 @@ const engine = await openDatabaseEngine();
 it('the dispatcher reads the running redrives without their filters', async () => {
   const id = await startRedrive(engine.db, { jobTypes: Array.from({ length: 1000 }, (_, n) => `type_${n}`) });
 
-  const running = await nextRedrives(engine.db, 20);
+  const running = await nextOperations(engine.db, 20);
 
-  expect(running).toEqual([{ id, ratePerSecond: null, done: 0, requestedBy: expect.any(String) }]);
+  expect(running).toEqual([{ id, kind: 'redrive', ratePerSecond: null, done: 0, requestedBy: expect.any(String) }]);
 });
 
 /** Enqueues jobs that are dead, starts a redrive at ten jobs a second, and makes its first step after a second. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { nextRedrives } from '../../../core/dead-letters/redrive-operation.ts';
 import { promoteSchedules } from '../../../core/dispatch/promote-schedules.ts';
 import { dieUnhandled } from '../../../core/jobs/die-unhandled.ts';
+import { nextOperations } from '../../../core/operations/running-operations.ts';
 import { createClient } from '../../support/database.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 
@@ -110,7 +110,7 @@ const CASES: Record<string, Case> = {
       pool.query(`insert into millrace.operations (kind, filter, updated_at)
         select 'redrive', '{"all": true}', now() - make_interval(secs => 100 - n) from generate_series(1, 21) n`),
     lock: `select millrace.cancel_redrive(id) from (select id from millrace.operations order by updated_at limit 20) o`,
-    step: async () => (await nextRedrives(db, 20)).length,
+    step: async () => (await nextOperations(db, 20)).length,
   },
 };
 

@@ -3,7 +3,7 @@ import { carry } from '../../../core/dead-letters/carriers.ts';
 import { recordDead } from '../../../core/dead-letters/record-dead.ts';
 import { maintain } from '../../../core/dispatch/maintain.ts';
 import { promoteSchedules } from '../../../core/dispatch/promote-schedules.ts';
-import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
+import { workOffOperations } from '../../../core/dispatch/work-off-operations.ts';
 import { advanceJoins } from '../../../core/jobs/advance-joins.ts';
 import { releaseUnconfirmed } from '../../../core/jobs/release.ts';
 import { skipLate } from '../../../core/jobs/skip-late.ts';
@@ -115,7 +115,7 @@ it.each(Object.entries(CALLS))('no step of the engine waits for a transaction th
 
   await engine.rescue();
   await releaseUnconfirmed(db, 60);
-  await workOffRedrives(deps);
+  await workOffOperations(deps);
   await promoteSchedules({ ...deps, queued: { position: '' } });
   await advanceJoins(deps, { position: '0' });
   await skipLate(deps);

@@ -1,5 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
-import { type JobFilter, listJobs } from '../../../core/look/page-jobs.ts';
+import type { JobFilter } from '../../../core/look/job-filter.ts';
+import { listJobs } from '../../../core/look/page-jobs.ts';
 import { openEngine } from '../../support/runtime-engine.ts';
 
 const { db, pool, close } = await openEngine();

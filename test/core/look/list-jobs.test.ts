@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { cancel } from '../../../core/jobs/cancel.ts';
-import { type JobFilter, listJobs } from '../../../core/look/page-jobs.ts';
+import type { JobFilter } from '../../../core/look/job-filter.ts';
+import { listJobs } from '../../../core/look/page-jobs.ts';
 import { showJob } from '../../../core/look/show-job.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
 

@@ -10,8 +10,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   infra: ['core'],
   local: ['core', ...['build-and-rest', 'compile', 'machine-code', 'options'].map((name) => `infra/bundle/${name}.ts`)],
   cli: [
-    ...['core', 'local', 'api/schemas.ts'],
-    ...['api/documents.ts', 'api/number-documents.ts', 'api/schedule-documents.ts'],
+    ...['core', 'local', 'api/schemas.ts', 'api/documents.ts'],
+    ...['number', 'operation', 'schedule'].map((name) => `api/${name}-documents.ts`),
   ],
   migrations: [],
 };

@@ -31,7 +31,8 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   run: ['settings', 'handler', 'postgres', 'aws', 'enqueue', 'jobs', 'numbers'],
   registry: ['handler', 'postgres', 'aws', 'numbers'],
   'dead-letters': ['handler', 'postgres', 'aws', 'jobs', 'look', 'numbers'],
-  dispatch: ['handler', 'postgres', 'aws', 'jobs', 'numbers', 'run', 'dead-letters', 'schedules'],
+  operations: ['handler', 'postgres', 'look'],
+  dispatch: ['handler', 'postgres', 'aws', 'jobs', 'numbers', 'run', 'operations', 'schedules'],
   upkeep: ['postgres', 'numbers'],
   testing: ['settings', 'handler', 'postgres', 'aws', 'enqueue', 'jobs', 'run', 'registry', 'dispatch'],
 };

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { startRedrive } from '../../../core/dead-letters/redrive-operation.ts';
-import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
+import { workOffOperations } from '../../../core/dispatch/work-off-operations.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { systemTime } from '../../../core/time.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
@@ -13,7 +13,7 @@ let steps: string[] = [];
 const counted: Database = {
   ...db,
   query: (text, values) => {
-    if (text.includes('step_redrive')) steps.push(String(values?.[0]));
+    if (text.includes('step_operation')) steps.push(String(values?.[0]));
     return db.query(text, values);
   },
 };
@@ -39,7 +39,7 @@ beforeEach(async () => {
 async function round(msOfAStep: number): Promise<string[]> {
   steps = [];
   const time = { ...systemTime, now: () => steps.length * msOfAStep };
-  await workOffRedrives({ db: counted, log, time });
+  await workOffOperations({ db: counted, log, time });
   return steps;
 }
 
