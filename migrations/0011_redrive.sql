@@ -88,7 +88,7 @@ create table millrace.operations (
   cursor_id bigint not null default 0,
   walk_locked bigint not null default 0,
   -- How many jobs matched at the start; null if they were not counted.
-  expected_count bigint,
+  expected_count bigint default 0,
   done_count bigint not null default 0,
   -- Dead letters that match and that this walk did not move: strays, without a handler, or locked.
   skipped_count bigint not null default 0,

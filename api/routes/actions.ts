@@ -8,7 +8,7 @@ import { pageJobs } from '../../core/look/page-jobs.ts';
 import { forbidden } from '../authenticate.ts';
 import { databaseProblem } from '../database-problem.ts';
 import { readCursor, writeCursor } from '../paging.ts';
-import { invalidBody, refuseReversed } from '../problem.ts';
+import { invalidBody } from '../problem.ts';
 import { type ApiRequest, defineRoute } from '../route.ts';
 import { Id, wholeNumber } from '../schemas.ts';
 import { inOneTransaction } from '../serve.ts';

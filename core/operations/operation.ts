@@ -76,7 +76,7 @@ const COLUMNS = `
               when o.skipped_count > 0 then jsonb_build_object('left_dead', o.skipped_count) else '{}' end as left,
          case when o.status = 'done' then 1
               else least(1, o.cursor_id / greatest(1, (o.filter ->> 'until_id')::float8)) end as examined,
-         case when octet_length(o.filter::text) <= $3 then o.filter - 'until_id' - 'settled'
+         case when octet_length(o.filter::text) <= $3 then o.filter - 'until_id'
               else '{"too_large": true}' end as filter,
          o.change, o.reason, o.as_of as "asOf", o.requested_by as "requestedBy", o.created_at as "createdAt",
          o.finished_at as "finishedAt"`;

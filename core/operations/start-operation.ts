@@ -31,7 +31,7 @@ const BEGIN_COUNT = `
 const COUNT_PART = `
   select looked, last_id::text as "lastId", counts from millrace.count_jobs_by_filter($1, $2::jsonb, $3, $4, $5, $6)`;
 /** Jobs that one statement of a dry run examines. */
-const PART = 20_000;
+const PART = 10_000;
 
 type Part = { looked: number; lastId: string | null; counts: CountedPart[] };
 type CountedPart = { status: JobStatus; job_type: string; routing_key: string; jobs: number };

@@ -47,7 +47,7 @@ describe('the details of an audit event', () => {
   });
 
   it('never show a member that the table of scopes does not list', async () => {
-    const details = { reason: 'card 4111', error_message: 'card 4112', key: '3' };
+    const details = { note: 'card 4111', error_message: 'card 4112', key: '3' };
     await pool.query('insert into millrace.audit_log (action, details) values ($1, $2)', ['any', details]);
 
     expect((await detailsFor(['audit:read']))[0]).toEqual({ key: '3' });

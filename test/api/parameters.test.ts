@@ -6,7 +6,7 @@ import { openApi } from './world.ts';
 const { ask } = await openApi();
 
 /** The parameters that accept a list. */
-const LISTS = new Set(['/admin/jobs status', 'job_type', 'id', '/admin/redrives/{id} job_id']);
+const LISTS = new Set(['/admin/jobs status', 'job_type', 'id', 'payload', '/admin/redrives/{id} job_id']);
 const parameters = ROUTES.flatMap(({ method, path, query }) =>
   Object.keys(query?.shape ?? {}).map((name) => [method.toUpperCase(), path, name] as const),
 );
