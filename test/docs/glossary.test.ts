@@ -15,9 +15,9 @@ const namesIn = (sentence: string) => [...(paragraph(sentence).matchAll(/`(\w+)`
 const PLAIN_WORDS = `
   advanced ahead answer applied batch by changed connection covered created database deployed died dlq done error
   expires filter finished first from given http id in invalid last local lost maintain make message messages metrics
-  migration migrations missing movable move moved name next no not nudge of ours prepared queue rate redriven refused request
-  rescued scopes send sent share shared snoozed state status subject tasks timeout unexpected unhandled unknown
-  unreadable unstarted up used utc visible waiting when zone`;
+  migration migrations missing movable move moved name next no not nudge of ours prepared queue rate redriven refused
+  request rescued scopes send sent share shared snoozed state status subject tasks timeout unexpected unhandled
+  unknown unreadable unstarted up used utc visible waiting when zone`;
 const plain: readonly string[] = PLAIN_WORDS.match(/[a-z]+/g) ?? [];
 
 function paragraph(start: string): string {
