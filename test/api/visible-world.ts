@@ -14,6 +14,8 @@ export interface World {
   readonly deadLetter: string;
   readonly stray: string;
   readonly redrive: string;
+  readonly operation: string;
+  readonly paused: string;
   readonly key: string;
 }
 
@@ -50,6 +52,14 @@ export async function fillWorld(pool: pg.Pool): Promise<World> {
     `insert into millrace.operations (kind, filter, requested_by)
        values ('redrive', '{"error": "error-words"}', 'ada') returning id`,
   );
+  const operate = (status: string) =>
+    one(
+      `insert into millrace.operations (kind, status, filter, reason, change, left_counts)
+         values ('reschedule', $1, '{"error": "error-words", "payload": [{"path": ["to"], "value": "payload-words"}]}',
+           'group-words', '{"run_at": "now", "priority": 1}', '{"locked": 1}') returning id`,
+      [status],
+    );
+  const [operation, paused] = [await operate('running'), await operate('paused')];
   const key = await one(
     `insert into millrace.api_keys (name, secret_sha256, scopes)
        values ('another', md5(random()::text), '{jobs:read}') returning id`,
@@ -59,7 +69,7 @@ export async function fillWorld(pool: pg.Pool): Promise<World> {
        where job_type = 'mail'`,
   );
   await pool.query(`select millrace.create_schedule('nightly', 'any', '{"to": "payload-words"}', cron => '0 3 * * *')`);
-  return { deadJob, doneJob, deadLetter, stray, redrive, key };
+  return { deadJob, doneJob, deadLetter, stray, redrive, operation, paused, key };
 }
 
 /** A request that succeeds, for each operation with a scope. */
@@ -92,6 +102,12 @@ const REQUESTS: Readonly<Record<string, (world: World) => { path: string; body?:
   listRedrives: () => ({ path: '/admin/redrives' }),
   getRedrive: ({ redrive, deadJob }) => ({ path: `/admin/redrives/${redrive}?job_id=${deadJob}` }),
   cancelRedrive: ({ redrive }) => ({ path: `/admin/redrives/${redrive}/cancel` }),
+  startOperation: () => ({ path: '/admin/operations', body: { action: 'cancel', job_type: ['mail'] } }),
+  listOperations: () => ({ path: '/admin/operations' }),
+  getOperation: ({ operation }) => ({ path: `/admin/operations/${operation}` }),
+  pauseOperation: ({ operation }) => ({ path: `/admin/operations/${operation}/pause` }),
+  resumeOperation: ({ paused }) => ({ path: `/admin/operations/${paused}/resume` }),
+  cancelOperation: ({ operation }) => ({ path: `/admin/operations/${operation}/cancel` }),
   listHandlers: () => ({ path: '/admin/handlers' }),
   pauseHandler: () => ({ path: '/admin/handlers/mail/pause' }),
   resumeHandler: () => ({ path: '/admin/handlers/mail/resume' }),
