@@ -45,7 +45,14 @@ export function addJobFilterOptions(command: Command): Command {
     .option('--group <group>', 'only jobs whose last error is of this group, as shown by dlq groups', group)
     .option('--attempts-from <n>', 'only jobs with this many attempts or more', whole(0, MOST_ATTEMPTS))
     .option('--attempts-to <n>', 'only jobs with this many attempts or fewer', whole(0, MOST_ATTEMPTS))
-    .option('--payload <path=value>', 'only jobs with this value in the payload; repeat for more', conditions);
+    .option('--payload <path=value>', 'only jobs with this value in the payload; repeat for more', conditions)
+    .hook('preAction', (_command, asked) => refuseNoAttempts(asked.opts<JobFilterOptions>()));
+}
+
+/** @throws CommandFailure that names both numbers if none is between them. */
+function refuseNoAttempts({ attemptsFrom: least, attemptsTo: most }: JobFilterOptions): void {
+  if (least === undefined || most === undefined || least <= most) return;
+  throw new CommandFailure(EXIT.usage, `--attempts-to (${most}) is less than --attempts-from (${least})`);
 }
 
 function conditions(text: string, before: readonly PayloadCondition[] = []): PayloadCondition[] {
