@@ -5,7 +5,7 @@ import { retryJob } from '../../core/jobs/redrive.ts';
 import { snakeCase } from '../../core/json.ts';
 import { pageJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
-import { Retried, Round } from '../documents.ts';
+import { Retried, Round } from '../documents/documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';

@@ -6,7 +6,7 @@ import { pageDeadLetters } from '../../core/dead-letters/page-dead-letters.ts';
 import { showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
 import { exactJson, snakeCase } from '../../core/json.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
-import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../documents.ts';
+import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../documents/documents.ts';
 import { MOST_ELEMENTS } from '../json-body.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { type Fault, faultAt, invalid, oneFault, Problem, refuseReversed } from '../problem.ts';

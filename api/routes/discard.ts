@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { countDeadLetters, discardSome, discardStray } from '../../core/dead-letters/discard.ts';
-import { Discarded, DiscardPreview } from '../documents.ts';
+import { Discarded, DiscardPreview } from '../documents/documents.ts';
 import { readCursor, writeCursor } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';

@@ -4,7 +4,7 @@ import { snakeCase } from '../../core/json.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
 import { listHandlers, type RegisteredHandler } from '../../core/registry/list-handlers.ts';
 import { pauseHandler, resumeHandler } from '../../core/registry/pause-handler.ts';
-import { ChangedHandler, Handler } from '../documents.ts';
+import { ChangedHandler, Handler } from '../documents/documents.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 

@@ -1,5 +1,5 @@
 import { isMigrated } from '../../core/access/begin-request.ts';
-import { Health } from '../documents.ts';
+import { Health } from '../documents/documents.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 

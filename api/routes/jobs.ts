@@ -4,7 +4,7 @@ import { exactJson, snakeCase } from '../../core/json.ts';
 import { readListedJob } from '../../core/look/page-jobs.ts';
 import { type ShownJob, showJob } from '../../core/look/show-job.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
-import { Cancelled, Enqueued, TrackedJob } from '../documents.ts';
+import { Cancelled, Enqueued, TrackedJob } from '../documents/documents.ts';
 import type { JsonBody } from '../json-body.ts';
 import { invalid, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';

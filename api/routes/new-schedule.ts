@@ -12,10 +12,10 @@ import {
 import { snakeCase } from '../../core/json.ts';
 import { createSchedule } from '../../core/schedules/change-schedule.ts';
 import { findSchedule } from '../../core/schedules/list-schedules.ts';
+import { ChangedSchedule, Schedule } from '../documents/schedule-documents.ts';
 import type { JsonBody } from '../json-body.ts';
 import { invalid, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
-import { ChangedSchedule, Schedule } from '../schedule-documents.ts';
 import { DurationText, JobTypeName, RoutingKeyName, Words, wholeNumber } from '../schemas.ts';
 import { readKnownHandlers } from './known-handlers.ts';
 import { type CheckedJob, checkNewJob, refusal } from './new-job.ts';

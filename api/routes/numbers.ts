@@ -2,7 +2,7 @@ import { STATUSES } from '../../core/job.ts';
 import { renderMetrics } from '../../core/numbers/prometheus.ts';
 import { type HandlerNumbers, readHandlerNumbers } from '../../core/numbers/read-metrics.ts';
 import { readStats, type Stats } from '../../core/numbers/stats.ts';
-import { StatsDocument } from '../documents.ts';
+import { StatsDocument } from '../documents/documents.ts';
 import { defineRoute } from '../route.ts';
 
 export const getStats = defineRoute({

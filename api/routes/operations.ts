@@ -8,7 +8,7 @@ import {
   readOperation,
 } from '../../core/operations/operation.ts';
 import { previewOperation, startOperation } from '../../core/operations/start-operation.ts';
-import { ChangedOperation, Operation, OperationPreview } from '../operation-documents.ts';
+import { ChangedOperation, Operation, OperationPreview } from '../documents/operation-documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';

@@ -8,7 +8,7 @@ import {
   startRedrive,
 } from '../../core/dead-letters/redrive-operation.ts';
 import { snakeCase } from '../../core/json.ts';
-import { ChangedRedrive, Preview, Redrive, ShownRedrive } from '../documents.ts';
+import { ChangedRedrive, Preview, Redrive, ShownRedrive } from '../documents/documents.ts';
 import { MOST_ELEMENTS } from '../json-body.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';

@@ -4,10 +4,10 @@ import { exactJson, snakeCase } from '../../core/json.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
 import { deleteSchedule, pauseSchedule, resumeSchedule, runSchedule } from '../../core/schedules/change-schedule.ts';
 import { findSchedule, listSchedules, showSchedule } from '../../core/schedules/list-schedules.ts';
+import { ChangedSchedule, RanSchedule, Schedule, ShownSchedule } from '../documents/schedule-documents.ts';
 import { pageDocument, readCursor } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
-import { ChangedSchedule, RanSchedule, Schedule, ShownSchedule } from '../schedule-documents.ts';
 import { PageQuery, pageOf, wholeNumber } from '../schemas.ts';
 
 export const TAG = 'Schedules';

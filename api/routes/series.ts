@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { snakeCase } from '../../core/json.ts';
 import { MOST_POINTS, readSeries } from '../../core/numbers/series.ts';
 import { STEPS } from '../../core/numbers/series-range.ts';
-import { SeriesDocument } from '../number-documents.ts';
+import { SeriesDocument } from '../documents/number-documents.ts';
 import { faultAt, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { JobTypeName, Time } from '../schemas.ts';

@@ -5,10 +5,10 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleEnvironment } from '../../infra/bundle/options.ts';
-import { bundleAll, type ColdFunction } from './bundles.ts';
 import { middle } from '../measures/meter.ts';
 import { readProcessStat } from '../measures/process-stat.ts';
 import { startServer } from '../measures/server.ts';
+import { bundleAll, type ColdFunction } from './bundles.ts';
 
 const PROCESS = join(import.meta.dirname, 'cold-process.mjs');
 const WIDTHS = [16, 9, 9, 9, 9, 10, 10] as const;

@@ -1,4 +1,4 @@
-import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../../../api/documents.ts';
+import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../../../api/documents/documents.ts';
 import { MOST_FOUND } from '../../../core/dead-letters/find-group.ts';
 import type { DeadLetterGroup } from '../../../core/dead-letters/group-dead-letters.ts';
 import type { ListedDeadLetter, PinnedFilter } from '../../../core/dead-letters/list-dead-letters.ts';

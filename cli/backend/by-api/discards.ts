@@ -1,4 +1,4 @@
-import { Discarded, DiscardPreview } from '../../../api/documents.ts';
+import { Discarded, DiscardPreview } from '../../../api/documents/documents.ts';
 import type { Discarded as Step } from '../../../core/dead-letters/discard.ts';
 import type { PinnedFilter } from '../../../core/dead-letters/list-dead-letters.ts';
 import type { Backend } from '../backend.ts';

@@ -1,4 +1,4 @@
-import { Groups, Health } from '../../../api/documents.ts';
+import { Groups, Health } from '../../../api/documents/documents.ts';
 import { handlerName } from '../../../core/handler/naming.ts';
 import type { LateHandler } from '../../../core/look/check-up.ts';
 import { attemptCheck } from '../../doctor/attempt-check.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Handler } from '../../../api/documents.ts';
+import { Handler } from '../../../api/documents/documents.ts';
 import { type HandlerAddress, handlerName } from '../../../core/handler/naming.ts';
 import type { Backend } from '../backend.ts';
 import type { Client } from './client.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Cancelled, Enqueued, Retried, TrackedJob } from '../../../api/documents.ts';
+import { Cancelled, Enqueued, Retried, TrackedJob } from '../../../api/documents/documents.ts';
 import { Job } from '../../../api/schemas.ts';
 import type { NamedJob } from '../../../core/dead-letters/preview-redrive.ts';
 import type { NewJob } from '../../../core/enqueue/enqueue-options.ts';

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
-import { Redrive, StatsDocument } from '../../../api/documents.ts';
-import { SeriesDocument } from '../../../api/number-documents.ts';
+import { Redrive, StatsDocument } from '../../../api/documents/documents.ts';
+import { SeriesDocument } from '../../../api/documents/number-documents.ts';
 import { type Duration, seconds } from '../../../core/duration.ts';
 import { FINISHED_STATUSES, LIVE_STATUSES } from '../../../core/job.ts';
 import type { ReadSeries, SeriesWish } from '../../../core/numbers/series.ts';

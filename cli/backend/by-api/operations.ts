@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { ChangedOperation, Operation, OperationPreview } from '../../../api/operation-documents.ts';
+import { ChangedOperation, Operation, OperationPreview } from '../../../api/documents/operation-documents.ts';
 import { isEveryJob } from '../../../core/look/job-filter.ts';
 import type { Operation as OperationState } from '../../../core/operations/operation.ts';
 import type { OperationPlan } from '../../../core/operations/start-operation.ts';

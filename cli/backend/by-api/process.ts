@@ -1,4 +1,4 @@
-import { Round } from '../../../api/documents.ts';
+import { Round } from '../../../api/documents/documents.ts';
 import type { ApiAddress } from '../../target/api-address.ts';
 import { openClient } from './client.ts';
 

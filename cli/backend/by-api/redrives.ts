@@ -1,4 +1,4 @@
-import { ChangedRedrive, Preview, Redrive, ShownRedrive } from '../../../api/documents.ts';
+import { ChangedRedrive, Preview, Redrive, ShownRedrive } from '../../../api/documents/documents.ts';
 import type { RedriveOperation } from '../../../core/dead-letters/redrive-operation.ts';
 import type { Backend } from '../backend.ts';
 import type { Client } from './client.ts';

@@ -1,4 +1,4 @@
-import { ChangedSchedule, RanSchedule, Schedule, ShownSchedule } from '../../../api/schedule-documents.ts';
+import { ChangedSchedule, RanSchedule, Schedule, ShownSchedule } from '../../../api/documents/schedule-documents.ts';
 import type { ScheduleSpec } from '../../../core/handler/schedule.ts';
 import type { Backend } from '../backend.ts';
 import type { Client } from './client.ts';

@@ -9,10 +9,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   functions: ['core', 'api'],
   infra: ['core'],
   local: ['core', ...['build-and-rest', 'compile', 'machine-code', 'options'].map((name) => `infra/bundle/${name}.ts`)],
-  cli: [
-    ...['core', 'local', 'api/schemas.ts', 'api/documents.ts'],
-    ...['number', 'operation', 'schedule'].map((name) => `api/${name}-documents.ts`),
-  ],
+  cli: ['core', 'local', 'api/schemas.ts', 'api/documents'],
   migrations: [],
 };
 

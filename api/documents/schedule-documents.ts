@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import type { CatchUp } from '../core/handler/schedule.ts';
-import { partlySeen } from './redact.ts';
-import { Job } from './schemas.ts';
+import type { CatchUp } from '../../core/handler/schedule.ts';
+import { partlySeen } from '../redact.ts';
+import { Job } from '../schemas.ts';
 
 const SCHEDULE = {
   schedule: z.string().meta({ description: 'The name of the schedule.' }),

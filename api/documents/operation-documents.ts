@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { ACTIONS, OPERATION_STATUSES } from '../core/operations/operation.ts';
-import { partlySeen } from './redact.ts';
-import { Id, Status } from './schemas.ts';
+import { ACTIONS, OPERATION_STATUSES } from '../../core/operations/operation.ts';
+import { partlySeen } from '../redact.ts';
+import { Id, Status } from '../schemas.ts';
 
 const OperationFilter = z
   .looseObject({

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { SERIES_COUNTS, SERIES_TIMES } from '../core/numbers/series.ts';
-import { STEPS } from '../core/numbers/series-range.ts';
+import { SERIES_COUNTS, SERIES_TIMES } from '../../core/numbers/series.ts';
+import { STEPS } from '../../core/numbers/series-range.ts';
 
 const COUNTS = 'Numbers of events, as in millrace_job_events_total.';
 const TIMES =

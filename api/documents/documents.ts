@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { partlySeen } from './redact.ts';
-import { Id, Job, JobDetail, RedriveFilter } from './schemas.ts';
+import { partlySeen } from '../redact.ts';
+import { Id, Job, JobDetail, RedriveFilter } from '../schemas.ts';
 
 const HandlerNumbers = z.object({
   handler: z.string(),
