@@ -26,7 +26,8 @@ export interface DispatchDeps {
 
 const FIRST_HOLD_SECONDS = 5;
 const LONGEST_HOLD_SECONDS = 300;
-const MISSING_QUEUE_HOLD_SECONDS = 60;
+/** Longest hold of a handler: of one whose queue is missing, or accepts nothing. */
+const HANDLER_HOLD_SECONDS = 60;
 
 /** Claims up to `limit` due jobs, sends their messages, and releases the jobs whose message was not sent. */
 export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispatched> {
@@ -43,7 +44,7 @@ export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispa
   const results = await Promise.all(sendings);
   for (const { queueUrl, verdicts } of results) if (deps.rounds) countSends(deps.rounds, queueUrl, verdicts);
   const releases = results.flatMap((result) => toReleases(deps, first.claimNo, result));
-  await holdMissing(deps, results);
+  await holdUnsendable(deps, results);
   const changed = results.filter(({ before, refusals }) => before !== refusals);
   await storeRefusals(deps.db, new Map(changed.map(({ queueUrl, refusals }) => [queueUrl, refusals])));
   await release(deps.db, releases);
@@ -69,7 +70,6 @@ function toMessage({ id, claimNo, groupKey, epoch }: ClaimedJob): Outgoing {
 /** Returns releases for all jobs without a confirmed send. If SQS has such a message after all, its claim is stale. */
 function toReleases(deps: DispatchDeps, claimNo: string, { queueUrl, verdicts, refusals }: Sending): Release[] {
   const unsent = verdicts.filter(({ kind }) => kind !== 'sent');
-  const holdSeconds = Math.min(LONGEST_HOLD_SECONDS, FIRST_HOLD_SECONDS * 2 ** (refusals - 1));
   const [example] = unsent;
   if (example) {
     const kinds = Object.fromEntries(
@@ -82,18 +82,32 @@ function toReleases(deps: DispatchDeps, claimNo: string, { queueUrl, verdicts, r
       reason: example.reason,
     });
   }
+  // A job waits alone only if SQS accepted other messages of its queue. Otherwise its handler is held.
+  const ownSeconds = acceptsNothing(verdicts) ? 0 : backoff(refusals, LONGEST_HOLD_SECONDS);
   return unsent.map(({ id, kind, reason }) => {
     if (kind === 'rejected') return { id, claimNo, holdSeconds: 0, fatal: `SQS refused the message: ${reason}` };
-    return { id, claimNo, holdSeconds: kind === 'no_queue' ? 0 : holdSeconds };
+    return { id, claimNo, holdSeconds: kind === 'no_queue' ? 0 : ownSeconds };
   });
 }
 
-/** Holds the handlers of missing queues: a missing queue affects all jobs of its handler. */
-async function holdMissing(deps: DispatchDeps, results: readonly Sending[]): Promise<void> {
+/** Returns the seconds of a wait, which doubles with each refusal. */
+function backoff(refusals: number, longest: number): number {
+  return Math.min(longest, FIRST_HOLD_SECONDS * 2 ** (refusals - 1));
+}
+
+/** Whether SQS accepted no message of a queue: the cause is SQS or the way to it, not a message. */
+function acceptsNothing(verdicts: readonly SendVerdict[]): boolean {
+  return verdicts.every(({ kind }) => kind === 'refused' || kind === 'unknown');
+}
+
+/** Holds the handlers of queues that are missing or accept nothing: no other job of theirs could be sent. */
+async function holdUnsendable({ db }: DispatchDeps, results: readonly Sending[]): Promise<void> {
   const missing = results.filter(({ verdicts }) => verdicts.some(({ kind }) => kind === 'no_queue'));
-  await holdHandlers(deps.db, {
-    queueUrls: missing.map(({ queueUrl }) => queueUrl),
-    seconds: MISSING_QUEUE_HOLD_SECONDS,
-    reason: 'its queue does not exist',
-  });
+  const queueUrls = missing.map(({ queueUrl }) => queueUrl);
+  await holdHandlers(db, { queueUrls, seconds: HANDLER_HOLD_SECONDS, reason: 'its queue does not exist' });
+  for (const { queueUrl, verdicts, refusals } of results) {
+    if (!acceptsNothing(verdicts)) continue;
+    const seconds = backoff(refusals, HANDLER_HOLD_SECONDS);
+    await holdHandlers(db, { queueUrls: [queueUrl], seconds, reason: 'SQS accepted none of its messages' });
+  }
 }

@@ -103,7 +103,8 @@ describe('CLM-05', () => {
     const fate = fc.constantFrom<Fate>('sent', 'sent', 'receiver', 'sender');
     await fc.assert(
       fc.asyncProperty(fc.array(fate, { minLength: 1, maxLength: 35 }), async (fates) => {
-        await pool.query('delete from millrace.jobs_live; delete from millrace.dead_letters');
+        await pool.query(`delete from millrace.jobs_live; delete from millrace.dead_letters;
+          update millrace.handlers set held_until = null, refusals = 0`);
         asked.length = 0;
         const ids = await insertJobs(pool, 'mail', fates.length);
         fateOf = (id) => fates[ids.indexOf(id)]!;

@@ -58,7 +58,7 @@ describe('MIG-05', () => {
     const jobs = await claim(engine.db, 10);
     await engine.pool.query('delete from millrace.jobs_live');
 
-    expect(jobs.map(({ jobType }) => jobType)).toEqual(['user', 'select']);
+    expect(jobs.map(({ jobType }) => jobType).toSorted()).toEqual(['select', 'user']);
   });
 
   it('a string with other characters is not a job type', async () => {
