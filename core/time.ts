@@ -3,7 +3,33 @@ export interface Time {
   /** Returns milliseconds from an arbitrary start; never decreases. */
   now(): number;
   /** Resolves after `ms`, or as soon as the signal fires; never rejects. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  sleep(ms: number, signal?: Waker): Promise<void>;
+}
+
+/** What ends a wait: the part of an `AbortSignal` that a wait needs. */
+export interface Waker {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void, options?: { once: true }): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+/** Ends waits like the signal of an `AbortController`, for less: an attempt of a small job took a tenth of its time. */
+export class Latch implements Waker {
+  readonly #listeners = new Set<() => void>();
+  aborted = false;
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners.delete(listener);
+  }
+
+  release(): void {
+    this.aborted = true;
+    for (const listener of this.#listeners) listener();
+  }
 }
 
 export const systemTime: Time = {

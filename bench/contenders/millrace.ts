@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type DispatchDeps, dispatch } from '../../core/dispatch/dispatch.ts';
+import type { DispatchDeps } from '../../core/dispatch/dispatch.ts';
+import { drainDue } from '../../core/dispatch/drain-due.ts';
 import { defineHandler } from '../../core/handler/handler.ts';
 import { retry } from '../../core/handler/retry-policy.ts';
 import { openFloors } from '../../core/jobs/claim-floors.ts';
@@ -109,9 +110,8 @@ export function millrace(batch: number, lanes: number): Contender {
 
 async function send(deps: DispatchDeps, jobs: number): Promise<void> {
   for (let sent = 0; sent < jobs; ) {
-    const round = await dispatch(deps, CLAIM);
-    sent += round.sent;
-    if (round.claimed < CLAIM) await systemTime.sleep(WAIT_FOR_ROOM_MS);
+    sent += (await drainDue(deps, { claimLimit: CLAIM, goesOn: () => true })).sent;
+    await systemTime.sleep(WAIT_FOR_ROOM_MS);
   }
 }
 

@@ -31,7 +31,11 @@ const HANDLER_HOLD_SECONDS = 60;
 
 /** Claims up to `limit` due jobs, sends their messages, and releases the jobs whose message was not sent. */
 export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispatched> {
-  const jobs = await claim(deps.db, limit, deps);
+  return sendClaimed(deps, await claim(deps.db, limit, deps));
+}
+
+/** Sends the messages of claimed jobs, and releases the jobs whose message was not sent. */
+export async function sendClaimed(deps: DispatchDeps, jobs: readonly ClaimedJob[]): Promise<Dispatched> {
   const [first] = jobs;
   if (first === undefined) return { claimed: 0, sent: 0 };
   const queues = Map.groupBy(jobs, ({ queueUrl }) => queueUrl);

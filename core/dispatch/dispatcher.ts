@@ -12,6 +12,7 @@ import type { Time } from '../time.ts';
 import { CLAIM_LIMIT } from './claim-settings.ts';
 import { type DispatchDeps, dispatch } from './dispatch.ts';
 import { type Places, readFloors, registerRun, storeFloors, storeRound } from './dispatcher-run.ts';
+import { type DrainLimits, drainDue } from './drain-due.ts';
 import { openLongestWaits, type ReadLongestWaits } from './longest-waits.ts';
 import { type MaintainDeps, maintain } from './maintain.ts';
 import { promoteSchedules } from './promote-schedules.ts';
@@ -159,7 +160,7 @@ async function round(
   const scheduled = await promoteSchedules({ ...run, time: deps.time });
   const continued = await advanceJoins({ ...run, time: deps.time }, run.joins);
   await run.late(() => skipLate({ ...run, time: deps.time }));
-  const dispatched = limit === undefined ? await drain(deps, run) : await dispatch(run, limit);
+  const dispatched = limit === undefined ? await drainDue(run, limitsOf(deps)) : await dispatch(run, limit);
   run.rounds.seconds.push((deps.time.now() - begun) / 1000);
   return { worked: dispatched.sent + redriven + scheduled + continued + rescued.attempts > 0, dispatched };
 }
@@ -185,15 +186,7 @@ async function leave(run: Run): Promise<void> {
   await storeMetrics(run).catch((error: unknown) => run.log.error('round_failed', { error }));
 }
 
-async function drain({ time, claimLimit = CLAIM_LIMIT }: DispatcherDeps, run: Run): Promise<Dispatched> {
+function limitsOf({ time, claimLimit = CLAIM_LIMIT }: DispatcherDeps): DrainLimits {
   const begun = time.now();
-  let claimed = 0;
-  let sent = 0;
-  for (let claims = 0; claims < MOST_CLAIMS_A_ROUND; claims++) {
-    const dispatched = await dispatch(run, claimLimit);
-    claimed += dispatched.claimed;
-    sent += dispatched.sent;
-    if (dispatched.claimed < claimLimit || time.now() - begun >= LONGEST_DRAIN_MS) break;
-  }
-  return { claimed, sent };
+  return { claimLimit, goesOn: (claims) => claims < MOST_CLAIMS_A_ROUND && time.now() - begun < LONGEST_DRAIN_MS };
 }

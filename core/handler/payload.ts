@@ -140,15 +140,19 @@ function faultIn({ path = [], message }: SchemaIssue): PayloadFault {
   return { field: jsonPointer(path.map((part) => (typeof part === 'object' ? part.key : part))), message };
 }
 
+/** Part of every number that may not be exact, which has over fifteen digits or an exponent, and of some strings. */
+const LONG_NUMBER = /[\d.]{16}|\d[eE]/;
+
 /**
  * Parses JSON, and refuses a number that JavaScript would change: Postgres keeps every digit, and a wrong id is worse
  * than an error. The parser passes only the last key to the reviver, so the number's path is found afterwards.
  */
 function parseLossless(json: string): unknown {
+  if (!LONG_NUMBER.test(json)) return JSON.parse(json);
   const lossy: { readonly source: string }[] = [];
   const value: unknown = JSON.parse(json, (_key, part: unknown, context?: { source?: string }) => {
     const source = context?.source;
-    if (source === undefined || !isLossy(part, source)) return part;
+    if (source === undefined || typeof part !== 'number' || keepsDigits(source, part)) return part;
     const marker = { source };
     lossy.push(marker);
     return marker;
@@ -158,10 +162,6 @@ function parseLossless(json: string): unknown {
   const { source } = first;
   const shown = source.length > 40 ? `${source.slice(0, 40)}…` : source;
   throw invalidAt(pathTo(first, value) ?? [], `${shown} is not exact as a JavaScript number: enqueue it as a string`);
-}
-
-function isLossy(value: unknown, source: string): boolean {
-  return typeof value === 'number' && !keepsDigits(source, value);
 }
 
 /** Returns the path to a part of a parsed document; undefined if the document does not contain it. */

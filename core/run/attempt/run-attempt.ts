@@ -13,7 +13,7 @@ import type { Log } from '../../log.ts';
 import type { AttemptResult, Outcome } from '../../outcome.ts';
 import type { NamedValues } from '../../settings/named-values.ts';
 import { isInstance } from '../../thrown.ts';
-import type { Time } from '../../time.ts';
+import { Latch, type Time } from '../../time.ts';
 import { traceAttempt } from '../../tracing.ts';
 import { attemptFields } from '../log-fields.ts';
 import { describe } from './described.ts';
@@ -45,9 +45,6 @@ export interface AttemptDeps {
   readonly values?: NamedValues | undefined;
 }
 
-/** The abort reason: without one, each abort would create an exception with a stack. */
-const DONE = 'done';
-
 /** Runs one attempt within its timeout and returns its outcome. Never throws. */
 export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<AttemptResult> {
   const traced = { ...attempt, jobType: deps.definition.jobType };
@@ -75,14 +72,14 @@ export async function withinTimeout<Outcomes>(
 ): Promise<TimedWork<Outcomes>> {
   const begun = time.now();
   const over = new AbortController();
-  const finished = new AbortController();
-  const run = work(over.signal).finally(() => finished.abort(DONE));
-  await time.sleep(definition.timeoutSeconds * 1000, finished.signal);
+  const finished = new Latch();
+  const run = work(over.signal).finally(() => finished.release());
+  await time.sleep(definition.timeoutSeconds * 1000, finished);
   // An error is expensive because of its stack, so it is created only when required.
-  const timedOut = finished.signal.aborted ? undefined : new TimedOut(definition.timeoutSeconds);
+  const timedOut = finished.aborted ? undefined : new TimedOut(definition.timeoutSeconds);
   if (timedOut) over.abort(timedOut);
-  await time.sleep(OVERRUN_SECONDS * 1000, finished.signal);
-  const overstayed = !finished.signal.aborted;
+  await time.sleep(OVERRUN_SECONDS * 1000, finished);
+  const overstayed = !finished.aborted;
   const outcome = timedOut && overstayed ? undefined : await run;
   return { outcome, timedOut, overstayed, durationMs: time.now() - begun };
 }
