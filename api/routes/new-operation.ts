@@ -60,8 +60,7 @@ export async function planOf(db: Queryable, body: Body): Promise<OperationPlan> 
   refuseUnclear(filter, body);
   const { group } = filter;
   const whole = group && ((await readGroup(db, group, ['body', '/group'])) ?? group);
-  const asOf = body.as_of === undefined ? undefined : new Date(body.as_of);
-  return { action: body.action, filter: { ...filter, group: whole }, limit: body.limit, asOf };
+  return { action: body.action, filter: { ...filter, group: whole }, limit: body.limit, asOf: body.as_of };
 }
 
 function refuseUnclear(filter: PinnedJobFilter, { action, all, run_at, priority }: Body): void {

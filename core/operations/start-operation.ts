@@ -17,14 +17,18 @@ export interface OperationPreview {
   readonly matched: number;
   /** Whether all jobs were counted in the time of a dry run. */
   readonly complete: boolean;
-  /** Jobs that arrive or change later are not touched, if the operation gets this time. */
-  readonly asOf: Date;
+  /**
+   * Jobs that arrive or change later are not touched, if the operation gets this time: ISO 8601 with microseconds,
+   * because a job that was enqueued less than a millisecond before must be one of them.
+   */
+  readonly asOf: string;
   /** Ordered by number, the largest first. */
   readonly groups: readonly MatchedJobs[];
 }
 
 const BEGIN_COUNT = `
-  select coalesce($1::timestamptz, millrace.clock()) as "asOf",
+  select to_char(coalesce($1::timestamptz, millrace.clock()) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+           as "asOf",
          case when $1 > millrace.clock() then 'as_of: expected a time that has passed, such as that of a dry run'
               else millrace.job_filter_fault($2, $3::jsonb) end as fault,
          (select case when is_called then last_value else 0 end from millrace.job_ids)::text as "untilId"`;
@@ -41,8 +45,8 @@ export interface OperationPlan {
   readonly filter: PinnedJobFilter;
   /** The largest number of jobs to change. */
   readonly limit?: number | undefined;
-  /** The time of a dry run; default: now. */
-  readonly asOf?: Date | undefined;
+  /** The time of a dry run, in ISO 8601; default: now. */
+  readonly asOf?: string | undefined;
 }
 
 /** Counts what an operation would change, in parts, for at most `longestMs`. Throws for a filter that is refused. */
@@ -53,15 +57,15 @@ export async function previewOperation(
 ): Promise<OperationPreview> {
   const end = performance.now() + longestMs;
   const json = planJson(filter, limit);
-  const { rows } = await db.query<{ asOf: Date; fault: string | null; untilId: string }>(BEGIN_COUNT, [
-    ...[given?.toISOString() ?? null, action, json],
+  const { rows } = await db.query<{ asOf: string; fault: string | null; untilId: string }>(BEGIN_COUNT, [
+    ...[given ?? null, action, json],
   ]);
-  const [{ asOf, fault, untilId } = { asOf: new Date(0), fault: null, untilId: '0' }] = rows;
+  const [{ asOf, fault, untilId } = { asOf: '', fault: null, untilId: '0' }] = rows;
   if (fault !== null) throw new RangeError(fault);
   const groups = new Map<string, MatchedJobs>();
   let complete = false;
   for (let after = '0'; !complete && performance.now() < end; ) {
-    const values = [action, json, asOf.toISOString(), after, untilId, PART];
+    const values = [action, json, asOf, after, untilId, PART];
     const part = (await db.query<Part>(COUNT_PART, values)).rows[0];
     for (const one of part?.counts ?? []) add(groups, one);
     complete = (part?.looked ?? 0) < PART;
@@ -94,7 +98,7 @@ export async function startOperation(db: Queryable, start: OperationStart): Prom
   const { action, filter, limit, change, reason = null, asOf, rate = null, expected = null } = start;
   const { rows } = await db.query<{ id: string }>(START_OPERATION, [
     ...[action, planJson(filter, limit), reason, change === undefined ? null : JSON.stringify(change)],
-    ...[asOf?.toISOString() ?? null, rate, expected],
+    ...[asOf ?? null, rate, expected],
   ]);
   return String(rows[0]?.id);
 }

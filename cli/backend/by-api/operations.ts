@@ -17,7 +17,7 @@ export function operationsByApi(client: Client) {
     previewOperation: async (plan) => {
       const asked = { method: 'POST', query: { dry_run: 'true' }, body: bodyOf(plan) } as const;
       const { counts, as_of, ...preview } = (await client.request(PATH, OperationPreview, asked)).document;
-      return { ...preview, asOf: new Date(as_of), groups: counts.map(fromDocument) };
+      return { ...preview, asOf: as_of, groups: counts.map(fromDocument) };
     },
     startOperation: async ({ change, reason, rate, expected: _counted, ...plan }) => {
       const body = bodyOf(plan, { ...change, reason, rate });
