@@ -40,7 +40,7 @@ begin
         and h.job_type = of_type and h.routing_key = of_key
       returning i.ord, j.payload::text as payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy,
                 left(j.traceparent, 55) as traceparent,
-                extract(epoch from j.started_at - greatest(j.run_at, j.next_retry_at))::float8 as wait_seconds
+                date_part('epoch', j.started_at - greatest(j.run_at, j.next_retry_at)) as wait_seconds
   ), seen as (
     -- Only if it rises, and only if no other transaction has locked the row: it distinguishes a lost message from a
     -- slow queue.
@@ -82,7 +82,7 @@ declare
 begin
   ended := array(
     select row(j.id, j.claim_no, j.job_type, j.attempts, j.started_at, j.request_id,
-               extract(epoch from j.started_at - j.due_at)::float8, i.kind,
+               date_part('epoch', j.started_at - j.due_at), i.kind,
                case when i.kind = 'succeeded' then 'succeeded'
                     when i.kind = 'skipped' then 'skipped'
                     when i.kind = 'cancelled' or c.job_id is not null then 'cancelled'
@@ -151,7 +151,7 @@ begin
              width_bucket(t.wait_seconds, b.bounds), width_bucket(t.run_seconds, b.bounds), count(*),
              sum(t.wait_seconds), sum(t.run_seconds)
         from (select e.job_type, e.status, e.wait_seconds,
-                     extract(epoch from millrace.clock() - e.started_at)::float8 as run_seconds
+                     date_part('epoch', millrace.clock() - e.started_at) as run_seconds
                 from unnest(ended) e where e.status in ('failed', 'pending', 'dead_letter')) t,
              (select millrace.timing_bounds() as bounds) b
         group by 1, 2, 3, 4
