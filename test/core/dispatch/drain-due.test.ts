@@ -2,14 +2,14 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { drainDue } from '../../../core/dispatch/drain-due.ts';
 import { openFloors } from '../../../core/jobs/claim-floors.ts';
 import { systemTime } from '../../../core/time.ts';
-import { deploy, insertJobs, memoryQueues, openEngine, statuses } from '../../support/runtime-engine.ts';
+import { deploy, insertJobs, memoryQueues, openEngine, queueOf, statuses } from '../../support/runtime-engine.ts';
 import { withQuery } from '../../support/with-query.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;
 afterAll(() => engine.close());
 beforeEach(async () => {
-  await pool.query('delete from millrace.jobs_live; delete from millrace.dispatches');
+  await pool.query('delete from millrace.jobs_live; delete from millrace.dispatches; delete from millrace.handlers');
   await deploy(db, { jobType: 'mail', maxInFlight: 1000, concurrency: 100 });
 });
 
@@ -22,23 +22,35 @@ const claims = async () =>
     .rows;
 
 describe('a drain', () => {
-  it('claims the next jobs while it sends the last', async () => {
-    await insertJobs(pool, 'mail', 5);
+  it('claims the next jobs while it sends the last, once SQS has accepted all messages of a claim', async () => {
+    await insertJobs(pool, 'mail', 8);
     const { queues, deps } = openDrain();
     const send = queues.send;
     const claimedBefore: number[] = [];
     queues.send = async (...call) => {
-      // The messages of the first claim are not sent before the second claim is stored.
-      while (claimedBefore.length === 0 && (await claims()).length < 2) await systemTime.sleep(5);
+      // The messages of the second claim are not sent before the third claim is stored.
+      while (claimedBefore.length === 1 && (await claims()).length < 3) await systemTime.sleep(5);
       claimedBefore.push((await claims()).length);
       return send(...call);
     };
 
     const dispatched = await drainDue(deps, { claimLimit: 3, goesOn: () => true });
 
-    expect(dispatched).toEqual({ claimed: 5, sent: 5 });
-    expect(claimedBefore).toEqual([2, 2]);
-    expect(await statuses(pool)).toEqual({ dispatched: 5 });
+    expect(dispatched).toEqual({ claimed: 8, sent: 8 });
+    expect(claimedBefore).toEqual([1, 3, 3]);
+    expect(await statuses(pool)).toEqual({ dispatched: 8 });
+  });
+
+  it('claims no jobs of a missing queue beyond the first claim', async () => {
+    await deploy(db, { jobType: 'mail', maxInFlight: 1000, concurrency: 100 }, { jobType: 'other' });
+    await insertJobs(pool, 'mail', 9);
+    await insertJobs(pool, 'other', 2);
+    const { queues, deps } = openDrain();
+    queues.judge = (url) => (url === queueOf('mail') ? 'no_queue' : 'sent');
+
+    const dispatched = await drainDue(deps, { claimLimit: 3, goesOn: () => true });
+
+    expect(dispatched).toEqual({ claimed: 5, sent: 2 });
   });
 
   it('stops after the last claim that it may make', async () => {
@@ -52,11 +64,11 @@ describe('a drain', () => {
   });
 
   it('sends what it has claimed although the dispatch before it failed', async () => {
-    await insertJobs(pool, 'mail', 4);
+    await insertJobs(pool, 'mail', 6);
     const { queues, deps } = openDrain();
     let confirmations = 0;
     const failing = withQuery(db, async (text, values) => {
-      if (text.includes('update millrace.dispatches') && confirmations++ === 0) throw new Error('lost');
+      if (text.includes('update millrace.dispatches') && confirmations++ === 1) throw new Error('lost');
       return db.query(text, values);
     });
     const sent: string[] = [];
@@ -69,7 +81,7 @@ describe('a drain', () => {
     const drained = drainDue({ ...deps, db: failing }, { claimLimit: 2, goesOn: () => true });
 
     await expect(drained).rejects.toThrow('lost');
-    expect(sent).toHaveLength(4);
-    expect((await claims()).map(({ sent: isSent }) => isSent).toSorted()).toEqual([false, true]);
+    expect(sent).toHaveLength(6);
+    expect((await claims()).map(({ sent: isSent }) => isSent).toSorted()).toEqual([false, true, true]);
   });
 });
