@@ -40,7 +40,8 @@ const failed = await insert('failed');
 const running = await insert('running');
 const dead = await insert('dead_letter');
 
-const minuteAgo = (minutes: number) => new Date(Math.floor(Date.now() / 60_000 - minutes) * 60_000).toISOString();
+const thisMinute = Math.floor(Date.now() / 60_000);
+const minuteAgo = (minutes: number) => new Date((thisMinute - minutes) * 60_000).toISOString();
 const [since, until] = [minuteAgo(90), minuteAgo(60)];
 await pool.query(
   `insert into millrace.job_numbers (step, at, job_type, enqueued, succeeded, failed, dead_lettered, wait_counts,
