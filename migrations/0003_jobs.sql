@@ -58,10 +58,10 @@ create table millrace.jobs (
   unique_until text
 ) partition by list (slot);
 
--- The rules for the values of a new job. The trigger count_enqueued (0006) applies them to the rows of an insert. They are
--- not check constraints, because Postgres parses those of a table again for each statement that writes to it: they were a
--- third of a start and of a settle of ten jobs. No other statement changes these values, except millrace.replace_job.
--- Returns the rule that the job breaks, or null.
+-- The rules for the values of a job. Triggers (0006) apply them to the rows of an insert, and of an update by hand. They
+-- are not check constraints, because Postgres parses those of a table again for each statement that writes to it: they
+-- were a third of a start and of a settle of ten jobs. No other statement changes these values, except
+-- millrace.replace_job. Returns the rule that the job breaks, or null.
 create function millrace.broken_rule(
   job_type text, routing_key text, payload jsonb, priority integer, max_attempts integer, run_at timestamptz,
   start_by timestamptz, unique_key text, unique_until text, group_key text, on_dead_letter text, traceparent text

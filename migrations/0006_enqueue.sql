@@ -82,6 +82,20 @@ create trigger count_enqueued after insert on millrace.jobs
 create trigger count_enqueued after insert on millrace.jobs_live
   referencing new table as inserted for each statement execute function millrace.count_enqueued();
 
+-- Refuses values that break a rule when a person changes jobs by hand. The engine names jobs_live, so this costs it
+-- nothing.
+create function millrace.check_changed() returns trigger
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  perform millrace.refuse((
+    select min(millrace.broken_rule(c.job_type, c.routing_key, c.payload, c.priority, c.max_attempts, c.run_at,
+      c.start_by, c.unique_key, c.unique_until, c.group_key, c.on_dead_letter, c.traceparent)) from changed c));
+  return null;
+end $$;
+create trigger check_changed after update on millrace.jobs
+  referencing new table as changed for each statement execute function millrace.check_changed();
+
 -- Enqueues one job in the caller's transaction. If another job of the same handler holds the unique_key, it inserts
 -- nothing and returns that job's id with deduplicated = true. With on_conflict 'replace' it first gives that job, unless
 -- it has been dispatched, the payload and the options of this one, and returns replaced = true. Waits for an uncommitted

@@ -47,3 +47,22 @@ describe.each(columns)('$name', ({ name, type }) => {
     }
   });
 });
+
+describe('an update by hand', () => {
+  it.each([
+    ['priority', '99'],
+    ['run_at', "'infinity'"],
+    ['max_attempts', '0'],
+    ['group_key', "''"],
+    ['payload', "jsonb_build_object('x', repeat('a', 2000000))"],
+  ])('of %s to %s is refused, and the job keeps its value', async (name, value) => {
+    const { rows } = await pool.query(`insert into millrace.jobs (job_type) values ('mail') returning id`);
+    const read = async () => (await pool.query(`select ${name} as v from millrace.jobs where id = ${rows[0].id}`)).rows;
+    const before = await read();
+
+    const updated = pool.query(`update millrace.jobs set ${name} = ${value} where id = ${rows[0].id}`);
+
+    await expect(updated).rejects.toMatchObject({ code: '23514' });
+    expect(await read()).toEqual(before);
+  });
+});
