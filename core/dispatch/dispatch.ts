@@ -109,9 +109,10 @@ async function holdUnsendable({ db }: DispatchDeps, results: readonly Sending[])
   const missing = results.filter(({ verdicts }) => verdicts.some(({ kind }) => kind === 'no_queue'));
   const queueUrls = missing.map(({ queueUrl }) => queueUrl);
   await holdHandlers(db, { queueUrls, seconds: HANDLER_HOLD_SECONDS, reason: 'its queue does not exist' });
-  for (const { queueUrl, verdicts, refusals } of results) {
-    if (!acceptsNothing(verdicts)) continue;
-    const seconds = backoff(refusals, HANDLER_HOLD_SECONDS);
-    await holdHandlers(db, { queueUrls: [queueUrl], seconds, reason: 'SQS accepted none of its messages' });
+  // One statement for each length: an outage concerns the queues of all handlers.
+  const closed = results.filter(({ verdicts }) => acceptsNothing(verdicts));
+  for (const [seconds, held] of Map.groupBy(closed, ({ refusals }) => backoff(refusals, HANDLER_HOLD_SECONDS))) {
+    const urls = held.map(({ queueUrl }) => queueUrl);
+    await holdHandlers(db, { queueUrls: urls, seconds, reason: 'SQS accepted none of its messages' });
   }
 }
