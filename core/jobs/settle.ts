@@ -7,8 +7,7 @@ import { type LockWaits, type SettleOptions, settleEach } from './settle-each.ts
 // The usual batch, in which every attempt succeeded. migrations/0009_endings.sql defines how a job ends and how it
 // dies.
 const FINISH_SUCCESSES = `
-  select count(*)::integer as count,
-         case when count(*) < cardinality($1::bigint[]) then array_agg(id::text) end as ids
+  select case when count(*) < cardinality($1::bigint[]) then coalesce(array_agg(id::text), '{}') end as ids
     from millrace.finish($1::bigint[], $2::bigint[], null, $3::text[], null, null, $4) as id`;
 
 // All other batches. The function is in migrations/0008_attempts.sql.
@@ -176,12 +175,13 @@ async function finishSuccesses(
   const results = settlements.map(({ outcome }) => (outcome.kind === 'succeeded' ? outcome.result : null));
   const { rows } = await db
     .limited({ lockMs: LOCK_MS })
-    .query<{ count: number; ids: readonly string[] | null }>(FINISH_SUCCESSES, [
+    .query<{ ids: readonly string[] | null }>(FINISH_SUCCESSES, [
       arrayText(settlements.map(({ jobId }) => jobId)),
       arrayText(settlements.map(({ claimNo }) => claimNo)),
       results.every((result) => result === null) ? null : results,
       requestId,
     ]);
-  const ids = rows[0]?.ids ?? (rows[0]?.count === 0 ? [] : settlements.map(({ jobId }) => jobId));
+  // Null: all of them.
+  const ids = rows[0]?.ids ?? settlements.map(({ jobId }) => jobId);
   return ids.map((jobId) => ({ jobId, status: 'succeeded' }));
 }
