@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isId } from '../core/job.ts';
+import { snakeCase } from '../core/json.ts';
 import { Problem } from './problem.ts';
 
 /** The last row that a page number reaches; a cursor has no such limit. */
@@ -33,6 +34,21 @@ function badPage(detail: string): Problem {
 export function pageDocument(items: readonly unknown[], next: string | undefined, question: unknown) {
   const next_cursor = next === undefined ? null : writeCursor(next, question);
   return { items, next_cursor, has_more: next !== undefined };
+}
+
+interface Rows<Row> {
+  readonly limit: number;
+  readonly question: unknown;
+  /** Returns where the page after a row begins. */
+  readonly keyOf: (row: Row) => string;
+}
+
+/** Returns the document of a page of rows that were read to one beyond `limit`. */
+export function rowsDocument<Row extends object>(found: readonly Row[], { limit, question, keyOf }: Rows<Row>) {
+  const shown = found.slice(0, limit);
+  const last = shown.at(-1);
+  const next = found.length > limit && last !== undefined ? keyOf(last) : undefined;
+  return pageDocument(shown.map(snakeCase), next, question);
 }
 
 /**

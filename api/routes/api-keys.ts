@@ -11,7 +11,7 @@ import { type ApiRole, expandScopes, ROLES, SCOPES } from '../../core/access/sco
 import { seconds } from '../../core/duration.ts';
 import { snakeCase } from '../../core/json.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
-import { pageDocument, startOf } from '../paging.ts';
+import { rowsDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { ApiKey, IdParams, NewApiKey, PageQuery, pageOf } from '../schemas.ts';
@@ -101,9 +101,7 @@ export const listKeys = defineRoute({
   run: async ({ query: { limit, cursor, page }, db }) => {
     const { before, skip } = startOf({ limit, cursor, page }, 'api-keys');
     const keys = await listApiKeys(db, { before, skip, limit: limit + 1 });
-    const shown = keys.slice(0, limit);
-    const next = keys.length > limit ? shown.at(-1)?.id : undefined;
-    return { status: 200, body: pageDocument(shown.map(snakeCase), next, 'api-keys') };
+    return { status: 200, body: rowsDocument(keys, { limit, question: 'api-keys', keyOf: ({ id }) => id }) };
   },
 });
 

@@ -13,6 +13,13 @@ import { Time, Words, wholeNumber } from '../schemas.ts';
 import { readGroup } from './dead-letters.ts';
 import { JOB_FILTER, refuseEmptyRanges, toJobFilter } from './job-filter.ts';
 
+export const Rate = z
+  .number('expected jobs per second, 0.00001 to 10000')
+  .min(0.000_01)
+  .max(10_000)
+  .optional()
+  .meta({ description: 'Jobs per second. Default: no limit.' });
+
 /** The body of a request for an operation. */
 export const NewOperation = z
   .strictObject({
@@ -23,12 +30,7 @@ export const NewOperation = z
       .optional()
       .meta({ description: 'Selects every job that the action can change, without a filter.' }),
     limit: wholeNumber(1, 1_000_000_000).optional().meta({ description: 'The maximum number of jobs to change.' }),
-    rate: z
-      .number('expected jobs per second, 0.00001 to 10000')
-      .min(0.000_01)
-      .max(10_000)
-      .optional()
-      .meta({ description: 'Jobs per second. Default: no limit.' }),
+    rate: Rate,
     reason: Words.optional().meta({ description: 'Why; the audit log and the operation keep it.' }),
     as_of: Time.optional().meta({ description: 'as_of of a dry run: later jobs are not touched. Default: now.' }),
     run_at: z

@@ -9,7 +9,7 @@ import {
 } from '../../core/operations/operation.ts';
 import { previewOperation, startOperation } from '../../core/operations/start-operation.ts';
 import { ChangedOperation, Operation, OperationPreview } from '../documents/operation-documents.ts';
-import { pageDocument, startOf } from '../paging.ts';
+import { rowsDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { IdParams, PageQuery, pageOf } from '../schemas.ts';
@@ -69,9 +69,7 @@ export const listOperations = defineRoute({
   run: async ({ query: { limit, cursor, page, ...question }, db }) => {
     const { before, skip } = startOf({ limit, cursor, page }, question);
     const found = await list(db, { ...question, before, skip, limit: limit + 1 });
-    const shown = found.slice(0, limit);
-    const next = found.length > limit ? shown.at(-1)?.id : undefined;
-    return { status: 200, body: pageDocument(shown.map(snakeCase), next, question) };
+    return { status: 200, body: rowsDocument(found, { limit, question, keyOf: ({ id }) => id }) };
   },
 });
 

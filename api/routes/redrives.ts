@@ -10,11 +10,12 @@ import {
 import { snakeCase } from '../../core/json.ts';
 import { ChangedRedrive, Preview, Redrive, ShownRedrive } from '../documents/documents.ts';
 import { MOST_ELEMENTS } from '../json-body.ts';
-import { pageDocument, startOf } from '../paging.ts';
+import { rowsDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { Id, IdParams, PageQuery, pageOf, wholeNumber } from '../schemas.ts';
 import { DEAD_LETTER_FILTER, pinDeadLetterFilter } from './dead-letters.ts';
+import { Rate } from './new-operation.ts';
 
 const TAG = 'Dead letters';
 
@@ -22,12 +23,7 @@ const RedriveBody = z
   .strictObject({
     ...DEAD_LETTER_FILTER,
     all: z.boolean().optional().meta({ description: 'Selects every open dead letter; required without a filter.' }),
-    rate: z
-      .number('expected jobs per second, 0.00001 to 10000')
-      .min(0.000_01)
-      .max(10_000)
-      .optional()
-      .meta({ description: 'Jobs per second. Default: no limit.' }),
+    rate: Rate,
     limit: wholeNumber(1, 1_000_000_000).optional().meta({ description: 'The maximum number of jobs to move.' }),
   })
   .meta({ id: 'NewRedrive' });
@@ -86,9 +82,7 @@ export const listRedrives = defineRoute({
   run: async ({ query: { limit, cursor, page, ...question }, db }) => {
     const { before, skip } = startOf({ limit, cursor, page }, question);
     const found = await readRedrives(db, { status: question.status, before, skip, limit: limit + 1 });
-    const shown = found.slice(0, limit);
-    const next = found.length > limit ? shown.at(-1)?.id : undefined;
-    return { status: 200, body: pageDocument(shown.map(snakeCase), next, question) };
+    return { status: 200, body: rowsDocument(found, { limit, question, keyOf: ({ id }) => id }) };
   },
 });
 

@@ -5,7 +5,7 @@ import type { Queryable } from '../../core/postgres/database.ts';
 import { deleteSchedule, pauseSchedule, resumeSchedule, runSchedule } from '../../core/schedules/change-schedule.ts';
 import { findSchedule, listSchedules, showSchedule } from '../../core/schedules/list-schedules.ts';
 import { ChangedSchedule, RanSchedule, Schedule, ShownSchedule } from '../documents/schedule-documents.ts';
-import { pageDocument, readCursor } from '../paging.ts';
+import { readCursor, rowsDocument } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { PageQuery, pageOf, wholeNumber } from '../schemas.ts';
@@ -30,9 +30,8 @@ export const listAllSchedules = defineRoute({
   run: async ({ query: { limit, cursor }, db }) => {
     const after = cursor === undefined ? '' : readCursor(cursor, 'schedules', (text) => SCHEDULE_NAME.test(text));
     const found = await listSchedules(db, { limit: limit + 1, after });
-    const shown = found.slice(0, limit);
-    const next = found.length > limit ? shown.at(-1)?.schedule : undefined;
-    return { status: 200, body: pageDocument(shown.map(snakeCase), next, 'schedules') };
+    const keyOf = ({ schedule }: (typeof found)[number]) => schedule;
+    return { status: 200, body: rowsDocument(found, { limit, question: 'schedules', keyOf }) };
   },
 });
 
