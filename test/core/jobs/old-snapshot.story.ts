@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { storeRound } from '../../../core/dispatch/dispatcher-run.ts';
 import { claim } from '../../../core/jobs/claim.ts';
 import { findExpiredAttempts, raiseLowestClaims, releaseExpiredDispatched } from '../../../core/jobs/rescue.ts';
+import { settle } from '../../../core/jobs/settle.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { pagesOf, stopAutovacuum } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
@@ -50,6 +51,27 @@ it.each(Object.entries(STEPS))('%s does not read the entries of earlier jobs aga
 
   expect(before).toBeGreaterThan(1000);
   expect(after).toBeLessThan(200);
+});
+
+/** Returns the pages that a settle of one job reads in a new session. */
+async function pagesOfSettle(): Promise<number> {
+  const { rows } = await pool.query<{ id: string }>(`
+    insert into millrace.jobs_live (job_type, status, attempts, max_attempts, claim_no, started_at, lease_expires_at,
+        request_id)
+      values ('mail', 'running', 1, 5, 7, now(), now() + interval '1 day', 'r') returning id`);
+  const settlement = { jobId: rows[0]?.id ?? '', claimNo: '7', outcome: { kind: 'succeeded', result: null } } as const;
+  return pagesOf({ url: test.url }, (watched) => settle(watched, [settlement], { requestId: 'r' }));
+}
+
+it('a settle does not read the requests to cancel of earlier jobs', async () => {
+  await pagesOfSettle();
+  const before = await pagesOfSettle();
+  await pool.query('insert into millrace.cancel_requests (job_id) select -n from generate_series(1, 50000) n');
+  await pool.query('delete from millrace.cancel_requests');
+
+  const after = await pagesOfSettle();
+
+  expect(after).toBeLessThan(before + 100);
 });
 
 it('finds a lost attempt of each handler from its lowest claim on, also of one that was removed', async () => {
